@@ -36,8 +36,9 @@ func (w *Workload) findScavengers(pool *pools.Description) error {
 	for i := range w.Jobs {
 		j := w.Jobs[i].Job
 		switch {
-		case i >= w.filled && !s.Include(j.User, j.Labels["qos"], j.Ad):
+		case i >= w.filled && !j.Scavenger && !s.Include(j.User, j.Labels["qos"], j.Ad):
 		case len(w.Bundles) > 0:
+			j.Scavenger = false
 			unheeded++
 		default:
 			j.Scavenger = true
@@ -55,9 +56,10 @@ func (w *Workload) findScavengers(pool *pools.Description) error {
 	return nil
 }
 
-// fill adds the jobs that fill the pool before those that are there, as they are submitted with the first one.
+// fill adds the jobs that fill the pool before those that are there, as they are submitted with the first one,
+// unless these hold them already.
 func (w *Workload) fill(pool *pools.Description, f pools.Fill) error {
-	if f.Jobs == 0 || len(w.Jobs) == 0 {
+	if f.Jobs == 0 || len(w.Jobs) == 0 || w.hasFill {
 		return nil
 	}
 	like := workload.Job{
@@ -77,7 +79,7 @@ func (w *Workload) fill(pool *pools.Description, f pools.Fill) error {
 		}
 		all[i] = Job{Job: &jobs[i], Run: f.RunTime, Ran: f.RunTime, Cpus: f.Cpus}
 	}
-	w.filled = f.Jobs
+	w.filled, w.hasFill = f.Jobs, true
 	w.Jobs = append(all, w.Jobs...)
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
