@@ -22,10 +22,11 @@ func TestASavedCaseKeepsScavengersAndGroups(t *testing.T) {
 		text = one + "groups: [{name: lab, quota: 3, users: [ann, bob]}, {name: chem, quota: 1}]\n" + text
 		w := onDescribed(
 			t, text, workload.Job{Run: 100, Procs: 1, User: "ann", Queue: "spare"},
-			workload.Job{Run: 100, Procs: 1, User: "eve"}, workload.Job{Run: 50, Procs: 1, User: "bob", Scavenger: true},
+			workload.Job{Run: 100, Procs: 1, User: "eve"}, workload.Job{Run: 50, Procs: 1, User: "bob"},
 			workload.Job{Submit: 5, Run: 10, Procs: 1, User: "cy", Group: "chem", Queue: "main"},
 		)
 		last := len(w.Jobs) - 1
+		w.Jobs[last-1].Scavenger = w.Scavengers != nil
 		w.Jobs[last-2].Labels["account"] = "chem.eve"
 		pool := &stopping{wrongPool{condorsim.NewPool(w, nil), func(d *negotiator.Delta) {
 			for _, j := range d.Submitted {

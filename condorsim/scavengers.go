@@ -3,6 +3,7 @@ package condorsim
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
@@ -53,8 +54,40 @@ func (w *Workload) findScavengers(pool *pools.Description) error {
 	} else if pool.Scavengers != nil {
 		w.Unheeded = append(w.Unheeded, "scavengers of the pool: no job is one, by its user, its queue or its ad")
 	}
+	if text := w.unmatched(s); text != "" {
+		w.Unheeded = append(w.Unheeded, text)
+	}
 	return nil
 }
+
+// unmatched says which users and queues of scavengers no job is of; "" if there are none.
+func (w *Workload) unmatched(s *pools.Scavengers) string {
+	users, queues := map[string]bool{}, map[string]bool{}
+	if len(s.Users)+len(s.Queues) > 0 {
+		for i := w.filled; i < len(w.Jobs); i++ {
+			users[w.Jobs[i].User], queues[w.Jobs[i].Labels["qos"]] = true, true
+		}
+	}
+	var none []string
+	for _, list := range []struct {
+		kind  string
+		names []string
+		found map[string]bool
+	}{{"user", s.Users, users}, {"queue", s.Queues, queues}} {
+		for _, name := range list.names {
+			if !list.found[name] {
+				none = append(none, list.kind+" "+backfill.Printable(name, longestName))
+			}
+		}
+	}
+	if none == nil {
+		return ""
+	}
+	return "scavengers of the pool: no job is of " + strings.Join(none, ", ")
+}
+
+// longestName is up to how many letters of a name are shown.
+const longestName = 60
 
 // fill adds the jobs that fill the pool before those that are there, as they are submitted with the first one,
 // unless these hold them already.

@@ -3,6 +3,7 @@ package condorsim
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -44,13 +45,27 @@ func (v *Violation) trace() *workload.Trace {
 	t := &workload.Trace{
 		Name:    fmt.Sprintf("%s at %d", v.w.Name, v.At),
 		Machine: workload.Machine{Processors: v.w.Capacity()[0], Memory: v.w.Memory()},
-		Filled:  v.w.hasFill,
+		Filled:  v.w.hasFill, Scavengers: map[int64]bool{},
 	}
+	jobs := v.w.Jobs[v.from:v.to]
+	known := map[int64]bool{0: true}
+	anew := slices.ContainsFunc(jobs, func(j Job) bool {
+		id := j.instance().ID
+		twice := known[id]
+		known[id] = true
+		return twice
+	})
 	index := map[int64]int{} // of the jobs before, by Position.Cluster
-	for i := range v.w.Jobs[v.from:v.to] {
-		j := &v.w.Jobs[v.from+i]
+	for i := range jobs {
+		j := &jobs[i]
 		job := j.instance()
-		job.User, job.Group, job.Queue, job.Scavenger = j.User, j.Labels["group"], j.Labels["qos"], j.Scavenger
+		if anew {
+			job.ID = int64(i) + 1
+		}
+		if j.Scavenger {
+			t.Scavengers[job.ID] = true
+		}
+		job.User, job.Group, job.Queue = j.User, j.Labels["group"], j.Labels["qos"]
 		if at := strings.LastIndexByte(j.Labels["account"], '.'); at >= 0 { // an AccountingGroup
 			job.Group, job.User = j.Labels["account"][:at], j.Labels["account"][at+1:]
 		}

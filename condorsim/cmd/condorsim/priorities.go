@@ -43,7 +43,8 @@ func (f *priorityFlags) checkPriorities(order string) error {
 	return nil
 }
 
-// account has the workload keep the account of users, and warns of jobs of no known user and of groups.
+// account has the workload keep the account of users, and warns of jobs of no known user and of
+// accounting groups that the pool has not.
 func (f *priorityFlags) account(w *condorsim.Workload, logger hclog.Logger) (*condorsim.Workload, error) {
 	if err := f.priorities().CheckUsers(w); err != nil {
 		return nil, fmt.Errorf("--priority-factor: %w", err)

@@ -48,7 +48,7 @@ func TestGroups(t *testing.T) {
 		{"groups: [{name: a, quota: 4GiB}]\n", "is no quota"},
 		{"groups: [{name: a, quota: 1, factor: 0.5}]\n", "factor: 0.5: must be from 1 to 1e+12"},
 		{"groups: [{name: a, quota: 1}, {name: b.C, quota: 1}]\n", "[2:38] groups[1].name: the parent of b.C is no group: list b, too"},
-		{"groups: [{name: a, quota: 1}, {name: A, quota: 1}]\n", "[2:37] groups[1].name: A is there twice, first as groups[0]; capital letters"},
+		{"groups: [{name: a, quota: 1}, {name: A, quota: 1}]\n", "[2:38] groups[1].name: A is there twice, first as groups[0]; capital letters"},
 		{"groups: [{name: a@b, quota: 1}]\n", "a group has no @"},
 		{"groups: [{name: a., quota: 1}]\n", "dots only between it and its subgroup"},
 		{"groups: [{name: <none>, quota: 1}]\n", "the name of all that is in no group"},

@@ -142,6 +142,9 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 			more += fmt.Sprintf(`, "after": %d, "think": %d`, t.precedes(i, predecessors, anew), j.After.Think)
 		}
 		more += j.origin()
+		if t.Scavengers[t.Jobs[i].ID] {
+			more += `, "scavenger": true`
+		}
 		_, err = fmt.Fprintf(out, `%s  {"id": %d, "submit": %d, "run": %d, "estimate": %d, "procs": %d, "memory": %d%s}`,
 			between, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory, more)
 		if err != nil {
@@ -156,7 +159,7 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 	return nil
 }
 
-// origin returns the keys of an instance that say whose the job is and whether it is a scavenger.
+// origin returns the keys of an instance that say whose the job is.
 func (j *Job) origin() (text string) {
 	for _, label := range [][2]string{{"user", j.User}, {"group", j.Group}, {"queue", j.Queue}} {
 		if label[1] == "" {
@@ -164,9 +167,6 @@ func (j *Job) origin() (text string) {
 		}
 		name, _ := json.Marshal(label[1]) // a string always has a form
 		text += fmt.Sprintf(`, "%s": %s`, label[0], name)
-	}
-	if j.Scavenger {
-		text += `, "scavenger": true`
 	}
 	return text
 }
@@ -307,9 +307,15 @@ func (f *instanceFile) instance() *Instance {
 		if i > 0 && f.Jobs[i].Submit < f.Jobs[i-1].Submit {
 			trace.Cleaning.OutOfOrder++
 		}
+		if j.Scavenger {
+			if trace.Scavengers == nil {
+				trace.Scavengers = map[int64]bool{}
+			}
+			trace.Scavengers[j.ID] = true
+		}
 		trace.Jobs = append(trace.Jobs, Job{
 			ID: j.ID, Submit: j.Submit, Run: j.Run, Estimate: j.Estimate, Procs: j.Procs, Memory: j.Memory,
-			Release: j.Release, After: j.after(), User: j.User, Group: j.Group, Queue: j.Queue, Scavenger: j.Scavenger,
+			Release: j.Release, After: j.after(), User: j.User, Group: j.Group, Queue: j.Queue,
 		})
 	}
 	trace.Cleaning.JobsRead = len(f.Jobs)

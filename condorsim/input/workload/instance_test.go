@@ -121,7 +121,8 @@ func TestReadAllExamples(t *testing.T) {
 func TestWriteInstance(t *testing.T) {
 	trace := toy()
 	trace.Jobs[1].Release, trace.Filled = 70, true
-	trace.Jobs[2].User, trace.Jobs[2].Group, trace.Jobs[2].Queue, trace.Jobs[2].Scavenger = `ann "a"`, "lab", "2", true
+	trace.Jobs[2].User, trace.Jobs[2].Group, trace.Jobs[2].Queue = `ann "a"`, "lab", "2"
+	trace.Scavengers = map[int64]bool{3: true}
 	var b strings.Builder
 	require.NoError(t, trace.WriteInstance(&b))
 	again, err := readInstance(t, b.String())
@@ -129,6 +130,7 @@ func TestWriteInstance(t *testing.T) {
 	require.Equal(t, trace.Jobs, again.Trace.Jobs)
 	require.Equal(t, trace.Machine, again.Trace.Machine)
 	require.True(t, again.Trace.Filled)
+	require.Equal(t, trace.Scavengers, again.Trace.Scavengers)
 	require.Equal(t, "toy", again.Trace.Name)
 	packed, err := readInstance(t, string(compressed(t, ".xz", b.String())))
 	require.NoError(t, err)

@@ -20,11 +20,10 @@ type Job struct {
 	Release  int64 // the earliest start, as Submit is counted; 0: any. Only instances have it
 	Run      int64 // actual run time, 0 or more; only the simulator may know it
 	Estimate int64 // what the scheduler knows of Run; at least 1 and, unless it Lies, at least Run
-	// HasWaited, WrongStart, Lies, Scavenger and Origin share a word of memory with Beside; see Waited.
+	// HasWaited, WrongStart, Lies, Origin and Beside share a word of memory; see Waited.
 	HasWaited  bool
 	WrongStart bool   // the file records a start before the submission
 	Lies       bool   // the job may run beyond its estimate, and nobody ends it then
-	Scavenger  bool   // it is one, whatever the pool says of its user and queue. Only instances have it
 	Origin     Origin // where Estimate is from
 	// Beside is what the user stated, in seconds, if Origin is Raised. If it is Stated, Beside is how much
 	// longer the job ran than Run, which was cut to that; see [Job.Ran]. [math.MaxUint32] is that or more.
@@ -131,6 +130,8 @@ type Trace struct {
 	Comments []string
 	// Filled says that the jobs that fill the pool are among these, so that none are added. Only instances have it.
 	Filled bool
+	// Scavengers are the IDs of jobs that are scavengers whatever the pool says; nil: none. Only instances have them.
+	Scavengers map[int64]bool
 	// waitless says that what really happened did not happen to these jobs: their waits are forgotten.
 	waitless bool
 	Statuses map[int64]int // job lines of the file by their status, also of those dropped
