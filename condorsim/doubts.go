@@ -163,7 +163,8 @@ func (w *Workload) closedQuotas() (names []string, jobs int) {
 		return nil, 0
 	}
 	for i := range w.Jobs {
-		if !w.Jobs[i].Scavenger && slices.ContainsFunc(w.Jobs[i].Takes, func(t negotiator.Take) bool { return closed[t.Limit] }) {
+		j := w.Jobs[i].Job
+		if !j.Scavenger && slices.ContainsFunc(j.Takes, func(t negotiator.Take) bool { return closed[t.Limit] }) {
 			jobs++
 		}
 	}

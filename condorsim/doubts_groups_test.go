@@ -18,7 +18,10 @@ func TestDoubtfulGroupsAreTold(t *testing.T) {
 	}{
 		{"groups: [{name: a, quota: 2, users: [ann]}, {name: b, quota: 2, users: [bob]}]\n", nil},
 		{"groups: [{name: a, quota: 60%, users: [ann]}, {name: b, quota: 40%, users: [bob]}]\n", nil},
-		{"groups: [{name: a, quota: 4, users: [ann]}, {name: c, quota: 0}]\n", []string{condorsim.EmptyGroupsText + "[groups c]"}},
+		{
+			"groups: [{name: a, quota: 4, users: [ann]}, {name: c, quota: 0}]\n",
+			[]string{condorsim.EmptyGroupsText + "[groups c]"},
+		},
 		{
 			"groups: [{name: a, quota: 0, users: [ann]}]\n",
 			[]string{condorsim.ZeroQuotasText + "[limits quota of group a jobs 1]"},
