@@ -3,12 +3,14 @@ package condorsim
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // Warn says, in log lines with details, what of its files a run does not heed, or cannot.
@@ -25,6 +27,7 @@ func (w *Workload) Warn(warn func(text string, details ...any)) {
 			"by the pool's pack: {chunk_cpus: N}", "jobs", several,
 			"share", strconv.FormatFloat(100*float64(several)/float64(all), 'g', 3, 64)+"%")
 	}
+	w.warnOfGroups(warn)
 	if len(w.Jobs) == 0 || len(w.Outages) == 0 {
 		return
 	}
@@ -93,4 +96,77 @@ func (w *Workload) slotsOf(o *pools.Outage) string {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return cmp.Or(strings.Join(names, " "), "no slot")
+}
+
+// The warnings of groups: that some have no jobs, that quotas or ceilings of 0 let jobs never run, and that
+// quotas sum to more than there is.
+const (
+	EmptyGroupsText = "no job is of these groups of the pool"
+	ZeroQuotasText  = "these quotas and ceilings are 0, so that jobs of theirs never run"
+	ManyCpusText    = "quotas of groups sum to more cpus than there are to share: some can never be used up, and shares " +
+		"beside them are of what they leave"
+	ManySharesText = "quotas of groups sum to more than 100%, so each is scaled down"
+)
+
+// warnOfGroups warns of groups whose quotas may not be what was meant.
+func (w *Workload) warnOfGroups(warn func(text string, details ...any)) {
+	if empty := w.emptyGroups(); len(empty) > 0 {
+		warn(EmptyGroupsText, "groups", strings.Join(empty, ", "))
+	}
+	if closed, jobs := w.closedQuotas(); jobs > 0 {
+		warn(ZeroQuotasText, "limits", strings.Join(closed, ", "), "jobs", jobs)
+	}
+	type sums struct{ cpus, shares float64 }
+	below, quotas, names := map[string]*sums{}, map[string]float64{}, []string{""}
+	quotas[""] = float64(w.Capacity()[0])
+	for i := range w.Groups {
+		g := &w.Groups[i]
+		name := strings.ToLower(g.Name)
+		names = append(names, name)
+		if g.Static {
+			quotas[name] = g.Quota
+		}
+		parent := name[:max(0, strings.LastIndexByte(name, '.'))]
+		if below[parent] == nil {
+			below[parent] = &sums{}
+		}
+		if g.Static {
+			below[parent].cpus += g.Quota
+		} else {
+			below[parent].shares += g.Quota
+		}
+	}
+	for _, name := range names {
+		sum, shown := below[name], cmp.Or(name, "the pool")
+		if sum == nil {
+			continue
+		}
+		if has, known := quotas[name]; known && sum.cpus > has {
+			warn(ManyCpusText, "of", shown, "sum", sum.cpus, "there are", has)
+		}
+		if sum.shares > 1+1e-9 {
+			warn(ManySharesText, "of", shown, "sum", strconv.FormatFloat(100*sum.shares, 'g', 6, 64)+"%")
+		}
+	}
+}
+
+// closedQuotas returns the quotas and ceilings of 0, and how many jobs they hold, without scavengers.
+func (w *Workload) closedQuotas() (names []string, jobs int) {
+	closed := map[string]bool{}
+	for _, l := range w.Quotas {
+		if l.Height <= 0 {
+			closed[l.Name] = true
+			names = append(names, l.Name)
+		}
+	}
+	if names == nil {
+		return nil, 0
+	}
+	for i := range w.Jobs {
+		j := w.Jobs[i].Job
+		if !j.Scavenger && slices.ContainsFunc(j.Takes, func(t negotiator.Take) bool { return closed[t.Limit] }) {
+			jobs++
+		}
+	}
+	return names, jobs
 }

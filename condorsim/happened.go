@@ -47,7 +47,9 @@ func Happened(w *Workload) (*Result, error) {
 			*o = j.notRecorded()
 			continue
 		}
-		known++
+		if !j.Scavenger {
+			known++
+		}
 		start := j.Submit + j.Waited
 		*o = Outcome{
 			Started: true, Ended: true, Start: start, End: start + j.Ran,
@@ -63,10 +65,10 @@ func Happened(w *Workload) (*Result, error) {
 	return r, nil
 }
 
-// WrongStarts counts the jobs whose recorded start is before their submission.
+// WrongStarts counts the jobs whose recorded start is before their submission, without scavengers.
 func WrongStarts(w *Workload) (n int) {
 	for _, j := range w.Jobs {
-		if j.WrongStart {
+		if j.WrongStart && !j.Scavenger {
 			n++
 		}
 	}

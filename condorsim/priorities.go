@@ -87,11 +87,8 @@ const NobodysText = "jobs of no known user share one priority, as if one user ha
 const GroupsText = "the pool has no groups, so accounting groups have no quotas: whoever submits for one has a " +
 	"priority of his own there"
 
-// EmptyGroupsText is the warning that groups of the pool have no jobs.
-const EmptyGroupsText = "no job is of these groups of the pool"
-
-// WarnOfUsers warns, about something, of jobs that have no known user, of jobs of accounting groups where the
-// pool has none, and of groups without jobs.
+// WarnOfUsers warns, about something, of jobs that have no known user, and of jobs of accounting groups where the
+// pool has none.
 func (w *Workload) WarnOfUsers(warn func(text string, about ...any), about ...any) {
 	nobodys, grouped := 0, 0
 	for i := range w.Jobs {
@@ -108,9 +105,6 @@ func (w *Workload) WarnOfUsers(warn func(text string, about ...any), about ...an
 		if warning.count > 0 {
 			warn(warning.text, append(slices.Clip(about), "count", warning.count, "of", len(w.Jobs))...)
 		}
-	}
-	if empty := w.emptyGroups(); len(empty) > 0 {
-		warn(EmptyGroupsText, append(slices.Clip(about), "groups", strings.Join(empty, ", "))...)
 	}
 }
 

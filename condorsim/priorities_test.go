@@ -203,9 +203,10 @@ func TestPrioritiesAreChecked(t *testing.T) {
 	}
 	warned = nil
 	w.WarnOfUsers(func(text string, about ...any) { warned = append(warned, fmt.Sprint(text, about)) })
-	require.Equal(t, []string{
-		condorsim.NobodysText + "[count 1 of 3]", condorsim.EmptyGroupsText + "[groups lab]",
-	}, warned)
+	require.Equal(t, []string{condorsim.NobodysText + "[count 1 of 3]"}, warned)
+	warned = nil
+	w.Warn(func(text string, about ...any) { warned = append(warned, fmt.Sprint(text, about)) })
+	require.Equal(t, []string{condorsim.EmptyGroupsText + "[groups lab]"}, warned)
 	w.Groups, w.Jobs[0].Labels = nil, nil
 	for why, p := range map[string]condorsim.Priorities{
 		"a half-life of -1 s":                                 {HalfLife: -1},

@@ -83,7 +83,7 @@ func (r *Rounds) trace(now backfill.Time) *workload.Trace {
 		j := &r.w.Jobs[i]
 		known := state.Job(backfill.JobID(i)) != nil
 		isNew := j.Submit > state.Now() || state.Revision() == 0
-		if j.Submit > now || !known && !isNew {
+		if j.Submit > now || !known && !isNew || j.Scavenger { // the policy sees no scavengers
 			continue
 		}
 		job := j.instance()

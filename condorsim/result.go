@@ -184,22 +184,20 @@ func (r *Result) ranOf(chosen func(job int) bool) []metrics.Job {
 	return jobs
 }
 
-// Held counts the jobs that are held and will never run.
+// Held counts the jobs that are held and will never run, without scavengers.
 func (r *Result) Held() int {
 	n := 0
-	for _, o := range r.Outcomes {
-		if o.Held != "" {
-			n++
-		}
+	for _, count := range r.HeldBecause() {
+		n += count
 	}
 	return n
 }
 
-// HeldBecause counts the held jobs by reason.
+// HeldBecause counts the held jobs by reason, without scavengers.
 func (r *Result) HeldBecause() map[string]int {
 	count := map[string]int{}
-	for _, o := range r.Outcomes {
-		if o.Held != "" {
+	for i, o := range r.Outcomes {
+		if o.Held != "" && !r.Workload.Jobs[i].Scavenger {
 			count[o.Held]++
 		}
 	}

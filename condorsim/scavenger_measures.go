@@ -187,15 +187,15 @@ func (r *Result) scavengers() metrics.Measures {
 		count("scavengers_completed", "scavengers that completed before the last of the others", u.completed),
 		count("scavengers_left", "scavengers that did not", r.Workload.Scavenging()-u.completed),
 		count("scavengers_displaced", "runs of scavengers that made way", u.displacements),
-		{Name: "scavenged_core_seconds", Label: "their useful work", Unit: metrics.CPUSeconds, Value: u.used - u.lost},
-		{Name: "scavengers_lost_core_seconds", Label: "their work that was lost", Unit: metrics.CPUSeconds, Value: u.lost},
+		{Name: "scavenged_core_seconds", Label: "useful work of scavengers", Unit: metrics.CPUSeconds, Value: u.used - u.lost},
+		{Name: "scavengers_lost_core_seconds", Label: "work that scavengers lost", Unit: metrics.CPUSeconds, Value: u.lost},
 	}
 	share := func(name, label string, part, whole float64) {
 		if whole > 0 {
 			list = append(list, metrics.Measure{Name: name, Label: label, Unit: metrics.Share, Value: part / whole})
 		}
 	}
-	share("scavengers_lost_share", "lost, of all that they did", u.lost, u.used)
+	share("scavengers_lost_share", "lost, of all work of scavengers", u.lost, u.used)
 	share("scavenged_idle_share", "used by scavengers, of what was idle else", u.idleUsed, u.idle)
 	share("scavenged_reserved_share", "used by scavengers, of what was idle while reserved", u.reservedUsed, u.reserved)
 	if m, some := r.measuredOf(func(job int) bool { return r.Workload.Jobs[job].Scavenger }); some {
@@ -208,11 +208,12 @@ func (r *Result) scavengers() metrics.Measures {
 		list = append(
 			list,
 			metrics.Measure{
-				Name: "delayed_starts_mean", Label: "by how much, mean", Unit: metrics.Seconds,
+				Name: "delayed_starts_mean", Label: "delay of such starts, mean", Unit: metrics.Seconds,
 				Value: float64(s.delaySum) / float64(s.delays),
 			},
 			metrics.Measure{
-				Name: "delayed_starts_max", Label: "by how much at most", Unit: metrics.Seconds, Value: float64(s.delayMax),
+				Name: "delayed_starts_max", Label: "delay of such starts, at most", Unit: metrics.Seconds,
+				Value: float64(s.delayMax),
 			},
 		)
 	}

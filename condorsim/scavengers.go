@@ -3,6 +3,7 @@ package condorsim
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
@@ -36,8 +37,9 @@ func (w *Workload) findScavengers(pool *pools.Description) error {
 	for i := range w.Jobs {
 		j := w.Jobs[i].Job
 		switch {
-		case i >= w.filled && !s.Include(j.User, j.Labels["qos"], j.Ad):
+		case i >= w.filled && !j.Scavenger && !s.Include(j.User, j.Labels["qos"], j.Ad):
 		case len(w.Bundles) > 0:
+			j.Scavenger = false
 			unheeded++
 		default:
 			j.Scavenger = true
@@ -52,12 +54,45 @@ func (w *Workload) findScavengers(pool *pools.Description) error {
 	} else if pool.Scavengers != nil {
 		w.Unheeded = append(w.Unheeded, "scavengers of the pool: no job is one, by its user, its queue or its ad")
 	}
+	if text := w.unmatched(s); text != "" {
+		w.Unheeded = append(w.Unheeded, text)
+	}
 	return nil
 }
 
-// fill adds the jobs that fill the pool before those that are there, as they are submitted with the first one.
+// unmatched says which users and queues of scavengers no job is of; "" if there are none.
+func (w *Workload) unmatched(s *pools.Scavengers) string {
+	users, queues := map[string]bool{}, map[string]bool{}
+	if len(s.Users)+len(s.Queues) > 0 {
+		for i := w.filled; i < len(w.Jobs); i++ {
+			users[w.Jobs[i].User], queues[w.Jobs[i].Labels["qos"]] = true, true
+		}
+	}
+	var none []string
+	for _, list := range []struct {
+		kind  string
+		names []string
+		found map[string]bool
+	}{{"user", s.Users, users}, {"queue", s.Queues, queues}} {
+		for _, name := range list.names {
+			if !list.found[name] {
+				none = append(none, list.kind+" "+backfill.Printable(name, longestName))
+			}
+		}
+	}
+	if none == nil {
+		return ""
+	}
+	return "scavengers of the pool: no job is of " + strings.Join(none, ", ")
+}
+
+// longestName is up to how many letters of a name are shown.
+const longestName = 60
+
+// fill adds the jobs that fill the pool before those that are there, as they are submitted with the first one,
+// unless these hold them already.
 func (w *Workload) fill(pool *pools.Description, f pools.Fill) error {
-	if f.Jobs == 0 || len(w.Jobs) == 0 {
+	if f.Jobs == 0 || len(w.Jobs) == 0 || w.hasFill {
 		return nil
 	}
 	like := workload.Job{
@@ -77,7 +112,7 @@ func (w *Workload) fill(pool *pools.Description, f pools.Fill) error {
 		}
 		all[i] = Job{Job: &jobs[i], Run: f.RunTime, Ran: f.RunTime, Cpus: f.Cpus}
 	}
-	w.filled = f.Jobs
+	w.filled, w.hasFill = f.Jobs, true
 	w.Jobs = append(all, w.Jobs...)
 	for i := range w.Jobs {
 		j := &w.Jobs[i]

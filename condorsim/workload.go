@@ -58,6 +58,7 @@ type Workload struct {
 	Quotas   []negotiator.Limit
 
 	filled   int       // so many of the first jobs are there to fill the pool
+	hasFill  bool      // the jobs that fill the pool are among these, also if an instance has them
 	weights  []float64 // by job, what it counts for while it waits; nil: its cpus
 	given    *Workload // of which this one is for a run that sets submit times; nil: none
 	accounts *accounts // nil: none are kept

@@ -63,7 +63,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 		jobs[i] = negotiator.Job{
 			ID: backfill.JobID(i), Name: names[i], Submit: backfill.Time(j.Submit), Release: backfill.Time(j.Release),
 			Position: backfill.QueuePosition{Cluster: int64(i)}, Nodes: int(nodes), Estimate: backfill.Time(j.Estimate),
-			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies,
+			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies, Scavenger: t.Scavengers[j.ID],
 		}
 		w.Jobs[i] = Job{
 			Job: &jobs[i], Run: backfill.Time(j.Run), Ran: backfill.Time(j.Ran()), Cpus: j.Procs, Memory: j.Memory,
@@ -77,6 +77,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			w.Jobs[i].After = &After{Job: int64(predecessors[i]), Think: backfill.Time(j.After.Think), Later: j.After.Later}
 		}
 	}
+	w.hasFill = t.Filled
 	if err := w.findScavengers(pool); err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (p *Sweep) run(ctx context.Context, w *condorsim.Workload, c negotiator.Con
 	return r, counter.Add(r)
 }
 
-// tellOfUsers warns, once, of jobs of no known user or of a group, and of factors of users who have no job.
+// tellOfUsers warns, once, of jobs of no known user or of an accounting group, and of factors of users who have no job.
 func (in *input) tellOfUsers(w *condorsim.Workload, c *cell) {
 	if in.warn == nil {
 		return

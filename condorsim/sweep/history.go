@@ -38,7 +38,7 @@ func (p *Sweep) happened(c *cell, w *condorsim.Workload) (results.Cell, error) {
 	if p.settings.Warn != nil {
 		if n := r.Held(); n > 0 {
 			p.settings.Warn("what really happened is not known of all jobs: those without a recorded start are left out of "+
-				"all rows", "trace", c.key.Trace, "left out", n, "of", len(w.Jobs), "with a start before their submission",
+				"all rows", "trace", c.key.Trace, "left out", n, "of", len(w.Jobs)-w.Scavenging(), "with a start before their submission",
 				condorsim.WrongStarts(w))
 		}
 		if text := r.Impossible(); text != "" {

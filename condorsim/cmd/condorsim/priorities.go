@@ -43,7 +43,8 @@ func (f *priorityFlags) checkPriorities(order string) error {
 	return nil
 }
 
-// account has the workload keep the account of users, and warns of jobs of no known user and of groups.
+// account has the workload keep the account of users, and warns of jobs of no known user and of
+// accounting groups that the pool has not.
 func (f *priorityFlags) account(w *condorsim.Workload, logger hclog.Logger) (*condorsim.Workload, error) {
 	if err := f.priorities().CheckUsers(w); err != nil {
 		return nil, fmt.Errorf("--priority-factor: %w", err)
@@ -52,8 +53,8 @@ func (f *priorityFlags) account(w *condorsim.Workload, logger hclog.Logger) (*co
 	return w.WithPriorities(f.priorities())
 }
 
-// priorityWords returns these flags as words of a command line. Instances have no users, so that a saved
-// one is run with other priorities.
+// priorityWords returns these flags as words of a command line. Factors are left out: they are of
+// users of whom a saved instance may have no job, which would be an error.
 func (f *priorityFlags) priorityWords() (words []string) {
 	if f.PriorityHalflife > 0 && f.halfLife() != condorsim.DefaultHalfLife {
 		words = append(words, "--priority-halflife", f.PriorityHalflife.String())

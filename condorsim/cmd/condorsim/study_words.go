@@ -174,7 +174,7 @@ func (c *studyCommand) aboutHistory(w *condorsim.Workload) (notes []string) {
 	}{{happened.Held() - wrong, "no recorded start"}, {wrong, "a recorded start before their submission"}} {
 		if left.jobs > 0 {
 			notes = append(notes, fmt.Sprintf("%s jobs have %s: they are left out of all rows, also of "+
-				"utilisation", workload.Part(left.jobs, len(w.Jobs)), left.have))
+				"utilisation", workload.Part(left.jobs, len(w.Jobs)-w.Scavenging()), left.have))
 		}
 	}
 	if text := happened.Impossible(); text != "" {

@@ -95,12 +95,40 @@ func (b *builder) addGroups() error {
 		}
 		b.pool.Groups = append(b.pool.Groups, made)
 	}
+	if err := b.checkTree(); err != nil {
+		return err
+	}
 	settings := accountant.DefaultSettings()
 	settings.Groups = b.pool.Groups.Accounting()
 	if err := accountant.CheckGroups(settings); err != nil {
 		return b.wrong("groups", "%v", err)
 	}
 	return b.addCeilings()
+}
+
+// checkTree returns an error at the group that is there twice or has no parent.
+func (b *builder) checkTree() error {
+	entries := map[string]int{} // by name
+	for i := range b.pool.Groups {
+		name := b.pool.Groups[i].Name
+		if first, twice := entries[strings.ToLower(name)]; twice {
+			return b.wrong(fmt.Sprintf("groups[%d].name", i), "%s is there twice, first as groups[%d]; capital letters make "+
+				"no difference", name, first)
+		}
+		entries[strings.ToLower(name)] = i
+	}
+	for i := range b.pool.Groups {
+		name := b.pool.Groups[i].Name
+		dot := strings.LastIndexByte(name, '.')
+		if dot <= 0 || dot == len(name)-1 { // the accountant says what is wrong with other names
+			continue
+		}
+		if _, there := entries[strings.ToLower(name[:dot])]; !there {
+			return b.wrong(fmt.Sprintf("groups[%d].name", i), "the parent of %s is no group: list %s, too", name,
+				backfill.Printable(name[:dot], shownName))
+		}
+	}
+	return nil
 }
 
 // addMembers notes of which group somebody is, who must be of one only.

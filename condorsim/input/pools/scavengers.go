@@ -37,6 +37,10 @@ const ScavengerOfJobs = "BackfillScavenger"
 // first signal, long before MachineMaxVacateTime.
 const DefaultScavengerVacate backfill.Time = 10
 
+// MostScavengerVacate is how long a scavenger may take to leave at most, in seconds: all jobs are planned to take
+// longer by it.
+const MostScavengerVacate backfill.Time = 24 * 60 * 60
+
 // DefaultScavengers are those of a pool that says nothing of scavengers.
 func DefaultScavengers() *Scavengers { return &Scavengers{Vacate: DefaultScavengerVacate} }
 
@@ -78,6 +82,10 @@ func (b *builder) addScavengers() error {
 		return nil
 	case len(b.pool.Bundles) > 0:
 		return b.wrong("scavengers", "there are none on partitions; leave it out")
+	case d.Fill == nil && b.has(at("fill")):
+		return b.wrong(at("fill"), "says nothing: give jobs, cpus and run_time, or leave it out")
+	case d.Vacate != nil && backfill.Time(*d.Vacate) > MostScavengerVacate:
+		return b.wrong(at("vacate"), "must be at most a day: all plans are longer by it")
 	case d.Checkpoint != nil && *d.Checkpoint == 0:
 		return b.wrong(at("checkpoint"), "must be at least a second; leave it out if scavengers save nothing")
 	case slices.Contains(d.Users, ""):

@@ -41,6 +41,9 @@ func TestScavengers(t *testing.T) {
 		{"scavengers: {fill: {jobs: 1, run_time: 1}}\n", "scavengers.fill.cpus: 0: must be from 1 to what the pool has, 8"},
 		{"scavengers: {fill: {jobs: 1, cpus: 9, run_time: 1}}\n", "scavengers.fill.cpus: 9: must be from 1 to what the pool has, 8"},
 		{"scavengers: {fill: {jobs: 1, cpus: 1}}\n", "scavengers.fill.run_time: must be at least a second"},
+		{"scavengers: {fill: }\n", "scavengers.fill: says nothing: give jobs, cpus and run_time, or leave it out"},
+		{"scavengers: {vacate: 86401}\n", "[2:22] scavengers.vacate: must be at most a day: all plans are longer by it"},
+		{"scavengers: {vacate: 365d}\n", "must be at most a day"},
 		{"scavengers: {vacate: soon}\n", "is no length of time"},
 		{"scavengers: {queue: a}\n", "queue"},
 	} {

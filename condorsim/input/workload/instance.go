@@ -41,6 +41,7 @@ type instanceFile struct {
 	Name       string              `json:"name"`
 	Processors int64               `json:"processors"`
 	Memory     int64               `json:"memory"`
+	Filled     bool                `json:"filled"`
 	Jobs       []instanceJob       `json:"jobs"`
 	Expected   map[string]Expected `json:"expected"`
 }
@@ -55,6 +56,11 @@ type instanceJob struct {
 	Release  int64 `json:"release"`
 	After    int64 `json:"after"` // the id of the preceding job; 0: none
 	Think    int64 `json:"think"`
+
+	User      string `json:"user"` // these are "" if unknown
+	Group     string `json:"group"`
+	Queue     string `json:"queue"`
+	Scavenger bool   `json:"scavenger"`
 }
 
 // maxInstance bounds the bytes of an instance, decompressed; it is some 700,000 jobs.
@@ -109,15 +115,19 @@ func ReadInstance(from io.Reader, path string) (*Instance, error) {
 }
 
 // WriteInstance writes the trace as JSON in the form that [ReadInstance] reads, one line for each
-// job, without labels and header. Errors are those of w.
+// job, with its user, group and queue, without its executable and the header. Errors are those of w.
 func (t *Trace) WriteInstance(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	name, err := json.Marshal(t.Name)
 	if err != nil {
 		return fmt.Errorf("write instance %s: %w", t.Name, err)
 	}
-	_, _ = fmt.Fprintf(out, "{\n \"name\": %s,\n \"processors\": %d,\n \"memory\": %d,\n \"jobs\": [", name,
+	_, _ = fmt.Fprintf(out, "{\n \"name\": %s,\n \"processors\": %d,\n \"memory\": %d,\n", name,
 		t.Machine.Processors, t.Machine.Memory)
+	if t.Filled {
+		_, _ = out.WriteString(" \"filled\": true,\n")
+	}
+	_, _ = out.WriteString(" \"jobs\": [")
 	between := "\n"
 	anew, predecessors := t.numberedTwice(), t.Predecessors()
 	for i, j := range t.Jobs {
@@ -131,6 +141,10 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 		if predecessors != nil && predecessors[i] >= 0 {
 			more += fmt.Sprintf(`, "after": %d, "think": %d`, t.precedes(i, predecessors, anew), j.After.Think)
 		}
+		more += j.origin()
+		if t.Scavengers[t.Jobs[i].ID] {
+			more += `, "scavenger": true`
+		}
 		_, err = fmt.Fprintf(out, `%s  {"id": %d, "submit": %d, "run": %d, "estimate": %d, "procs": %d, "memory": %d%s}`,
 			between, j.ID, j.Submit, j.Run, j.Estimate, j.Procs, j.Memory, more)
 		if err != nil {
@@ -143,6 +157,18 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 		return fmt.Errorf("write instance %s: %w", t.Name, err)
 	}
 	return nil
+}
+
+// origin returns the keys of an instance that say whose the job is.
+func (j *Job) origin() (text string) {
+	for _, label := range [][2]string{{"user", j.User}, {"group", j.Group}, {"queue", j.Queue}} {
+		if label[1] == "" {
+			continue
+		}
+		name, _ := json.Marshal(label[1]) // a string always has a form
+		text += fmt.Sprintf(`, "%s": %s`, label[0], name)
+	}
+	return text
 }
 
 // jsonFault returns the error of the decoder with its place: that of the fault if the decoder tells
@@ -272,7 +298,7 @@ func (f *instanceFile) instance() *Instance {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Jobs[a].Submit, f.Jobs[b].Submit) })
 
-	trace := &Trace{Name: f.Name, Machine: Machine{Processors: f.Processors, Memory: f.Memory}}
+	trace := &Trace{Name: f.Name, Filled: f.Filled, Machine: Machine{Processors: f.Processors, Memory: f.Memory}}
 	for _, i := range order {
 		j := f.Jobs[i]
 		if f.Memory == 0 {
@@ -281,9 +307,15 @@ func (f *instanceFile) instance() *Instance {
 		if i > 0 && f.Jobs[i].Submit < f.Jobs[i-1].Submit {
 			trace.Cleaning.OutOfOrder++
 		}
+		if j.Scavenger {
+			if trace.Scavengers == nil {
+				trace.Scavengers = map[int64]bool{}
+			}
+			trace.Scavengers[j.ID] = true
+		}
 		trace.Jobs = append(trace.Jobs, Job{
 			ID: j.ID, Submit: j.Submit, Run: j.Run, Estimate: j.Estimate, Procs: j.Procs, Memory: j.Memory,
-			Release: j.Release, After: j.after(),
+			Release: j.Release, After: j.after(), User: j.User, Group: j.Group, Queue: j.Queue,
 		})
 	}
 	trace.Cleaning.JobsRead = len(f.Jobs)

@@ -120,13 +120,17 @@ func TestReadAllExamples(t *testing.T) {
 
 func TestWriteInstance(t *testing.T) {
 	trace := toy()
-	trace.Jobs[1].Release = 70
+	trace.Jobs[1].Release, trace.Filled = 70, true
+	trace.Jobs[2].User, trace.Jobs[2].Group, trace.Jobs[2].Queue = `ann "a"`, "lab", "2"
+	trace.Scavengers = map[int64]bool{3: true}
 	var b strings.Builder
 	require.NoError(t, trace.WriteInstance(&b))
 	again, err := readInstance(t, b.String())
 	require.NoError(t, err)
 	require.Equal(t, trace.Jobs, again.Trace.Jobs)
 	require.Equal(t, trace.Machine, again.Trace.Machine)
+	require.True(t, again.Trace.Filled)
+	require.Equal(t, trace.Scavengers, again.Trace.Scavengers)
 	require.Equal(t, "toy", again.Trace.Name)
 	packed, err := readInstance(t, string(compressed(t, ".xz", b.String())))
 	require.NoError(t, err)

@@ -128,6 +128,10 @@ type Trace struct {
 	Header   Header // of the file
 	// Comments are the lines of the file that are no jobs, with [Options.KeepRecorded].
 	Comments []string
+	// Filled says that the jobs that fill the pool are among these, so that none are added. Only instances have it.
+	Filled bool
+	// Scavengers are the IDs of jobs that are scavengers whatever the pool says; nil: none. Only instances have them.
+	Scavengers map[int64]bool
 	// waitless says that what really happened did not happen to these jobs: their waits are forgotten.
 	waitless bool
 	Statuses map[int64]int // job lines of the file by their status, also of those dropped

@@ -350,7 +350,7 @@ func whyNothing(r *condorsim.Result) string {
 		return ""
 	}
 	return fmt.Sprintf("no job ran to its end, so there is nothing to measure: %s of %s jobs are held\n", inwords.Whole(r.Held()),
-		inwords.Whole(len(r.Outcomes)))
+		inwords.Whole(len(r.Outcomes)-r.Workload.Scavenging()))
 }
 
 // whyHeld lists held jobs, a line each, but not all of them if there are many.

@@ -49,8 +49,13 @@ func newTree(groups []Group, sort string) (*tree, error) {
 		if path, _, nested := cutLast(lower, '.'); nested {
 			parent = t.byName[path]
 		}
-		if parent == nil || t.byName[lower] != nil {
-			return nil, fmt.Errorf("accounting group %q: its parent is no group, or it is there twice", g.Name)
+		switch {
+		case parent == nil:
+			return nil, fmt.Errorf("accounting group %q: its parent is no group", g.Name)
+		case lower == rootGroup:
+			return nil, fmt.Errorf("accounting group %q: this is the name of all that is in no group", g.Name)
+		case t.byName[lower] != nil:
+			return nil, fmt.Errorf("accounting group %q: it is there twice; capital letters make no difference", g.Name)
 		}
 		node := &group{Group: g, parent: parent}
 		parent.children = append(parent.children, node)
