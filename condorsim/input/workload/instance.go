@@ -160,15 +160,16 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 }
 
 // origin returns the keys of an instance that say whose the job is.
-func (j *Job) origin() (text string) {
+func (j *Job) origin() string {
+	var text strings.Builder
 	for _, label := range [][2]string{{"user", j.User}, {"group", j.Group}, {"queue", j.Queue}} {
 		if label[1] == "" {
 			continue
 		}
 		name, _ := json.Marshal(label[1]) // a string always has a form
-		text += fmt.Sprintf(`, "%s": %s`, label[0], name)
+		_, _ = fmt.Fprintf(&text, `, "%s": %s`, label[0], name)
 	}
-	return text
+	return text.String()
 }
 
 // jsonFault returns the error of the decoder with its place: that of the fault if the decoder tells
