@@ -50,7 +50,7 @@ func Decide(ctx context.Context, n *Negotiator, delta Delta) (*Report, error) {
 }
 
 func decide(ctx context.Context, n *Negotiator, delta *Delta) (*Report, error) {
-	changed := n.takeChange(delta.Now)
+	changed := n.takeChange(delta)
 	report, err := n.runCycle(ctx, delta)
 	if err != nil {
 		return nil, err
@@ -59,23 +59,27 @@ func decide(ctx context.Context, n *Negotiator, delta *Delta) (*Report, error) {
 	return report, nil
 }
 
-// ChangeNext asks for a change that [Run] and [Decide] make before the next cycle, unless one comes
-// through [Config.Changes] by then and can be made: that one is newer. It must be called between two
-// cycles.
+// ChangeNext asks for a change that [Run] and [Decide] make before the next cycle that is not quiet (see
+// [Report].Quiet), unless one comes through [Config.Changes] by then and can be made: that one is newer. It
+// must be called between two cycles.
 func (n *Negotiator) ChangeNext(c Change) { n.asked = &c }
 
 // takeChange makes the change that is waiting, if there is one. It returns false if there is none
 // or it failed.
-func (n *Negotiator) takeChange(now backfill.Time) (made bool) {
+func (n *Negotiator) takeChange(d *Delta) (made bool) {
 	asked := n.asked
 	n.asked = nil
 	select {
 	case c := <-n.changes:
-		made = n.make(c, now)
+		made = n.make(c, d.Now)
 	default:
 	}
-	if !made && asked != nil {
-		made = n.make(*asked, now)
+	switch {
+	case made || asked == nil:
+	case n.willBeQuiet(d): // else scavengers would have a say in when another policy is asked
+		n.asked = asked
+	default:
+		made = n.make(*asked, d.Now)
 	}
 	return made
 }

@@ -196,3 +196,10 @@ func (n *Negotiator) isQuiet(d *Delta, news *scavengerNews, candidates []backfil
 		len(d.Completed)+len(d.Removed)+len(d.StartFailed)+len(d.Found)+len(d.Ends)+len(d.Taught)+
 		len(d.Outliving) == 0
 }
+
+// willBeQuiet reports whether the cycle of a delta will be quiet, as far as that is known before it.
+func (n *Negotiator) willBeQuiet(d *Delta) bool {
+	others := *d
+	news := n.takeScavengers(&others)
+	return others.Now < n.dueAt() && n.isQuiet(&others, &news, nil)
+}

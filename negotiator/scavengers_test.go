@@ -323,3 +323,20 @@ func TestScavengersMakeWayForTakeOvers(t *testing.T) {
 	r = cycle(t, n, Delta{Now: 62, Completed: []backfill.JobID{3}})
 	require.Equal(t, []string{"1@n1×1", "2@n1×1"}, matched(r.Matches))
 }
+
+// TestChangesWaitForOtherJobs: a change that was asked for is made when it would have been made without
+// scavengers.
+func TestChangesWaitForOtherJobs(t *testing.T) {
+	n := newNegotiator(t)
+	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "one", 4, "")}, Submitted: []*Job{newJob(t, 1, 4, ""), scavengerOf(t, 2, 1, "a")}})
+	n.ChangeNext(Change{Policy: linked(t, "fcfs"), Fallback: linked(t, "fcfs")})
+	r, err := Decide(t.Context(), n, Delta{Now: 1, Removed: []backfill.JobID{2}})
+	require.NoError(t, err)
+	require.True(t, r.Quiet)
+	require.False(t, r.Changed)
+	r, err = Decide(t.Context(), n, Delta{Now: 2, Submitted: []*Job{newJob(t, 3, 4, "")}})
+	require.NoError(t, err)
+	require.True(t, r.Changed)
+	policy, _ := r.State.Policy()
+	require.Equal(t, "fcfs", policy)
+}
