@@ -109,11 +109,7 @@ func (n *Negotiator) putScavenger(j *Job) error {
 	n.leaveScavengers(known)
 	n.limits.know(known.job, j)
 	known.job, known.cluster, known.clustered = j, cluster.ID, true
-	n.scavengers.book.Put(scavenge.Job{
-		ID: j.ID, User: j.payer(), Submit: j.Submit, Release: j.Release, Position: j.Position, Nodes: j.Nodes,
-		Request: cluster.Request, Cluster: cluster.ID, Takes: n.limits.takes(j.Takes),
-		Estimate: n.predictions.requested(j) + n.predictions.slack,
-	})
+	n.scavengers.book.Put(scavenge.Job{Job: *n.inCoreTerms(j, cluster), User: j.payer()})
 	return nil
 }
 
@@ -214,14 +210,13 @@ func (n *Negotiator) WhyScavenger(id backfill.JobID, at func(backfill.Time) stri
 // scavengerNeverFits says why a scavenger could not run in an empty pool, as other jobs are told; "": it could.
 func (n *Negotiator) scavengerNeverFits(id backfill.JobID) string {
 	j, _ := n.scavengers.book.Job(id)
-	candidates := n.candidatesOf(j.Cluster)
+	candidates := n.candidatesOf(j.Candidates)
 	if candidates == nil {
 		return ""
 	}
-	asked := &backfill.Job{ID: id, Nodes: j.Nodes, Request: j.Request, Candidates: j.Cluster, Takes: j.Takes}
-	why := n.State().WhyNever(asked, candidates)
+	why := n.State().WhyNever(&j.Job, candidates)
 	if why == backfill.ReasonNeverFits {
-		why += n.lacking(asked)
+		why += n.lacking(&j.Job)
 	}
 	return why
 }

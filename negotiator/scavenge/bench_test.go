@@ -21,8 +21,8 @@ func manyOf(cpus int64) (*pool, *scavenge.Book) {
 	p, b := newPool(all...), &scavenge.Book{}
 	for i := range 100_000 {
 		j := job(backfill.JobID(i+1), cpus, fmt.Sprint("user", i%50))
-		j.Cluster = i / 7 % 500
-		p.candidates[j.Cluster] = p.candidates[0]
+		j.Candidates = i / 7 % 500
+		p.candidates[j.Candidates] = p.candidates[0]
 		b.Put(j)
 	}
 	return p, b

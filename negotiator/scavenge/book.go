@@ -5,40 +5,20 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Job is a scavenger.
+// Job is a scavenger, as the core would have it. Its estimate counts on slots alone that end: a scavenger that
+// would not have ended by then is not started there.
 type Job struct {
-	ID backfill.JobID
+	backfill.Job
 	// User is who has it; the user who has fewest cpus in the hands of scavengers comes first.
-	User     string
-	Submit   backfill.Time
-	Release  backfill.Time // the earliest start; 0: any
-	Position backfill.QueuePosition
-	// Nodes chunks request so much each, on candidates of an autocluster.
-	Nodes   int
-	Request backfill.Vector
-	Cluster int
-	// Takes are what it takes of rows while it runs.
-	Takes []backfill.Take
-	// Estimate counts on slots alone that end: a scavenger that would not have ended by then is not
-	// started there.
-	Estimate backfill.Time
+	User string
 }
 
 // compare compares two scavengers of a user: the oldest comes first.
-func compare(a, b *entry) int {
-	return cmp.Or(
-		cmp.Compare(a.Submit, b.Submit),
-		strings.Compare(a.Position.Queue, b.Position.Queue),
-		cmp.Compare(a.Position.Cluster, b.Position.Cluster),
-		cmp.Compare(a.Position.Proc, b.Position.Proc),
-		cmp.Compare(a.ID, b.ID),
-	)
-}
+func compare(a, b *entry) int { return backfill.Compare(&a.Job.Job, &b.Job.Job) }
 
 // Run is a scavenger that runs, or starts.
 type Run struct {
@@ -68,7 +48,7 @@ type kind struct {
 }
 
 func (e *entry) kind() kind {
-	k := kind{cluster: e.Cluster, nodes: e.Nodes}
+	k := kind{cluster: e.Candidates, nodes: e.Nodes}
 	if len(e.Takes) > 0 {
 		k.takes = &e.Takes[0]
 	}
@@ -185,7 +165,7 @@ func (b *Book) Start(r Run) {
 	} else {
 		b.dequeue(e)
 	}
-	e.run, e.has, e.payer, e.cpus = &r, e.Request, e.User, int64(e.Nodes)*e.Request[0]
+	e.run, e.has, e.payer, e.cpus = &r, e.Request, e.User, e.Width()
 	b.runs[e.ID] = e
 	b.cpus[e.payer] += e.cpus
 	for _, on := range r.Placement {

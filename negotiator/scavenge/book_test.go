@@ -79,9 +79,9 @@ func TestFillIsRepeatable(t *testing.T) {
 		var jobs []scavenge.Job
 		for i := range rapid.IntRange(1, 12).Draw(t, "jobs") {
 			j := job(backfill.JobID(i+1), rapid.Int64Range(1, 3).Draw(t, "cpus"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "user"))
-			j.Cluster, j.Estimate = int(j.Request[0]), backfill.Time(rapid.IntRange(1, 15).Draw(t, "estimate"))
+			j.Candidates, j.Estimate = int(j.Request[0]), backfill.Time(rapid.IntRange(1, 15).Draw(t, "estimate"))
 			j.Submit, j.Nodes = 0, rapid.IntRange(1, 2).Draw(t, "nodes")
-			p.candidates[j.Cluster] = p.candidates[0]
+			p.candidates[j.Candidates] = p.candidates[0]
 			jobs = append(jobs, j)
 		}
 		var first, again scavenge.Book

@@ -207,7 +207,7 @@ func (f *filling) place(e *entry, estimate backfill.Time, known *outlook) backfi
 	if !known.allows(estimate) {
 		return nil
 	}
-	c := f.in.Candidates(e.Cluster)
+	c := f.in.Candidates(e.Candidates)
 	if c == nil || !f.hasRows(e) {
 		*known = outlook{failed: true}
 		return nil

@@ -24,7 +24,7 @@ func TestQueue(t *testing.T) {
 			} else {
 				last++
 				id := rapid.SampledFrom([]int{-last, last, 2*last + 1, -2*last - 1}).Draw(t, "id")
-				e := &entry{Job: Job{ID: backfill.JobID(1000 + id), Submit: backfill.Time(last % 3)}}
+				e := &entry{Job: Job{Job: backfill.Job{ID: backfill.JobID(1000 + id), Submit: backfill.Time(last % 3)}}}
 				i, found := slices.BinarySearchFunc(want, e, compare)
 				if found {
 					continue

@@ -52,7 +52,9 @@ func (p *pool) idle() scavenge.Idle {
 }
 
 func job(id backfill.JobID, cpus int64, user string) scavenge.Job {
-	return scavenge.Job{ID: id, User: user, Nodes: 1, Request: backfill.Vector{cpus, 1}, Submit: backfill.Time(id), Estimate: 10}
+	return scavenge.Job{User: user, Job: backfill.Job{
+		ID: id, Nodes: 1, Request: backfill.Vector{cpus, 1}, Submit: backfill.Time(id), Estimate: 10,
+	}}
 }
 
 func ids(runs []scavenge.Run) (all []backfill.JobID) {
@@ -169,8 +171,8 @@ func TestFillIsGreedyAndFits(t *testing.T) {
 		n := rapid.IntRange(0, 8).Draw(t, "jobs")
 		for i := range n {
 			j := job(backfill.JobID(i+1), rapid.Int64Range(1, 4).Draw(t, "cpus"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "user"))
-			j.Cluster = int(j.Request[0])
-			p.candidates[j.Cluster] = p.candidates[0]
+			j.Candidates = int(j.Request[0])
+			p.candidates[j.Candidates] = p.candidates[0]
 			j.Nodes = rapid.IntRange(1, 3).Draw(t, "nodes")
 			b.Put(j)
 		}
