@@ -10,12 +10,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
 )
 
-// Means prints the measures that studies compare first, as the page shows them: two means, and the
-// waits of those who waited longest. Times are in seconds and in hours. A sentence for each comparison
+// Means prints the measures that studies compare first, as the page shows them: means
+// over jobs, those by area and by processor, and the waits of those who waited longest. Times are in seconds and in hours. A sentence for each comparison
 // is below its measure.
 func Means(out io.Writer, study *page.Study) error {
 	for _, from := range study.Tables() {
-		if !slices.Contains([]string{"mean_wait", "p999_wait", "longest_wait", "mean_bounded_slowdown"}, from.Name) {
+		if !slices.Contains([]string{
+			"mean_wait", "p999_wait", "longest_wait", "area_weighted_response", "mean_bounded_slowdown",
+			"processor_bounded_slowdown",
+		}, from.Name) {
 			continue
 		}
 		tables := []page.Table{from}

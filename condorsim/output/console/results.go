@@ -67,8 +67,10 @@ func newResultsTable(f *results.Folder) *resultsTable {
 	t.gains("mean_wait")
 	t.metric("99.9 % of waits, h", "p999_wait", inwords.Hours)
 	t.metric("longest wait, h", "longest_wait", inwords.Hours)
+	t.metric("response by area, h", "area_weighted_response", inwords.Hours)
 	t.metric("bounded slowdown", "mean_bounded_slowdown", func(v float64) string { return inwords.Grouped(v, 2) })
 	t.gains("mean_bounded_slowdown")
+	t.metric("slowdown by processor", "processor_bounded_slowdown", func(v float64) string { return inwords.Grouped(v, 2) })
 	return t
 }
 

@@ -15,7 +15,9 @@ func TestResults(t *testing.T) {
 	cell := func(trace, scheduler string, load, wait float64) results.Cell {
 		return results.Cell{
 			Key:  results.Key{Trace: trace, Scheduler: scheduler, Load: load},
-			Jobs: 10, Held: 1, Metrics: map[string]float64{"mean_wait": wait, "mean_bounded_slowdown": 2, "p999_wait": 7200, "longest_wait": 36000},
+			Jobs: 10, Held: 1, Metrics: map[string]float64{"mean_wait": wait, "mean_bounded_slowdown": 2, "p999_wait": 7200, "longest_wait": 36000,
+				"area_weighted_response": 9000, "processor_bounded_slowdown": 1.5,
+			},
 		}
 	}
 	f := &results.Folder{Manifest: results.Manifest{Baseline: "easy"}, Cells: []results.Cell{
@@ -37,12 +39,12 @@ func TestResults(t *testing.T) {
 	require.Equal(t, [][]string{
 		{
 			"trace", "load", "scheduler", "jobs", "mean wait, s", "in hours", "gain over easy", "99.9 % of waits, h", "longest wait, h",
-			"bounded slowdown", "gain over easy",
+			"response by area, h", "bounded slowdown", "gain over easy", "slowdown by processor",
 		},
-		{"a", "1", "easy", "9", "200.0", "0.06", "", "2.00", "10.00", "2.00", ""},
-		{"a", "1", "dc", "9", "150.0", "0.04", "+25.0 %", "2.00", "10.00", "2.00", "+0.0 %"},
-		{"b", "1", "dc", "9", "150.0", "0.04", "", "2.00", "10.00", "2.00", ""},
-		{"b", "1.5", "fcfs", "9", "–", "–", "", "2.00", "10.00", "2.00", ""},
+		{"a", "1", "easy", "9", "200.0", "0.06", "", "2.00", "10.00", "2.50", "2.00", "", "1.50"},
+		{"a", "1", "dc", "9", "150.0", "0.04", "+25.0 %", "2.00", "10.00", "2.50", "2.00", "+0.0 %", "1.50"},
+		{"b", "1", "dc", "9", "150.0", "0.04", "", "2.00", "10.00", "2.50", "2.00", "", "1.50"},
+		{"b", "1.5", "fcfs", "9", "–", "–", "", "2.00", "10.00", "2.50", "2.00", "", "1.50"},
 	}, rows)
 	require.Equal(t, 2, strings.Count(out.String(), "┤\n"), "lines below the header and between the traces")
 	out.Reset()

@@ -23,19 +23,19 @@ const (
 // one week or several that follow each other; false if there are fewer than 4 weeks, or if the
 // weeks have no sums of it. The mean is named as in [metrics.Metrics].
 func OfMean(weeks metrics.Weeks, mean string) (float64, bool) {
-	size := batchSize(len(weeks))
+	together := batchSize(len(weeks))
 	var batches []batch
 	for i := range weeks {
-		sum, known := weeks[i].Sum(mean)
+		sum, size, known := weeks[i].Sum(mean)
 		if !known {
 			return 0, false
 		}
-		if i%size == 0 {
+		if i%together == 0 {
 			batches = append(batches, batch{})
 		}
 		last := &batches[len(batches)-1]
 		last.sum += sum
-		last.size += float64(weeks[i].Jobs)
+		last.size += size
 	}
 	return halfWidth(batches)
 }

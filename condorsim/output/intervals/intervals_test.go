@@ -82,3 +82,30 @@ func TestTheCoverageOfIntervals(t *testing.T) {
 		require.InDelta(t, 0.95, float64(byWeek)/tries, 0.015, "%d weeks", batches)
 	}
 }
+
+// A weighted mean is over what the jobs count as; older results do not say it, and give no interval.
+func TestOfAWeightedMean(t *testing.T) {
+	var weeks, plain metrics.Weeks
+	for i, x := range []float64{4, 12, 10, 14, 3} {
+		size := float64(1 + i%3)
+		weeks = append(weeks, metrics.Week{
+			Week: int64(i), Jobs: 7, Area: size, AreaWait: x, AreaResponse: x, Processors: size, ProcessorBoundedSlowdown: x,
+		})
+		plain = append(plain, metrics.Week{Week: int64(i), Jobs: int64(size), Wait: x})
+	}
+	want, ok := intervals.OfMean(plain, "mean_wait")
+	require.True(t, ok)
+	for _, name := range []string{"area_weighted_wait", "area_weighted_response", "processor_bounded_slowdown"} {
+		half, known := intervals.OfMean(weeks, name)
+		require.True(t, known)
+		require.InDelta(t, want, half, 1e-12)
+		_, known = intervals.OfMean(plain, name)
+		require.False(t, known, name)
+		_, known = intervals.OfPairedWeeks(plain, plain, name)
+		require.False(t, known, name)
+		d, paired := intervals.OfPairedWeeks(weeks, weeks, name)
+		require.True(t, paired)
+		require.Zero(t, d.Mean)
+		require.Zero(t, d.Half)
+	}
+}

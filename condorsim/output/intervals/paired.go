@@ -67,7 +67,7 @@ func OfPairedWeeks(own, other metrics.Weeks, mean string) (Difference, bool) {
 	}{{own, func(p *pair) *batch { return &p.own }}, {other, func(p *pair) *batch { return &p.other }}} {
 		for i := range side.weeks {
 			w := &side.weeks[i]
-			sum, known := w.Sum(mean)
+			sum, size, known := w.Sum(mean)
 			if !known {
 				return Difference{}, false
 			}
@@ -77,7 +77,7 @@ func OfPairedWeeks(own, other metrics.Weeks, mean string) (Difference, bool) {
 			if !found {
 				pairs = slices.Insert(pairs, at, pair{week: w.Week})
 			}
-			side.batch(&pairs[at]).add(batch{sum, float64(w.Jobs)})
+			side.batch(&pairs[at]).add(batch{sum, size})
 		}
 	}
 	var all pair

@@ -3,7 +3,6 @@ package metrics
 import (
 	"iter"
 	"math"
-	"slices"
 	"sync"
 )
 
@@ -63,6 +62,12 @@ type Metrics struct {
 	// ones the first in order count. With ties, all as wide as the last of them count as well.
 	Widest10Wait         float64 `json:"widest10_wait" unit:"s" label:"mean wait of the widest 10 %"`
 	Widest10WithTiesWait float64 `json:"widest10_with_ties_wait" unit:"s"`
+	// Narrowest50Wait is the mean wait of the half of the jobs with fewest processors; of equally wide
+	// ones the first in order count.
+	Narrowest50Wait float64 `json:"narrowest50_wait" unit:"s" label:"mean wait of the narrowest 50 %"`
+	// AreaWeightedWait is the mean wait where a job counts as its area, the processor seconds that it
+	// used: what a processor second waited. See weighted.go.
+	AreaWeightedWait float64 `json:"area_weighted_wait" unit:"s" label:"area-weighted mean wait"`
 	// MeanUwait is the mean of wait over estimate; below P99, without the greatest ⌈n/100⌉.
 	MeanUwait         float64 `json:"mean_uwait" unit:"ratio"`
 	MeanUwaitBelowP99 float64 `json:"mean_uwait_below_p99" unit:"ratio"`
@@ -73,6 +78,8 @@ type Metrics struct {
 	P95Response    float64 `json:"p95_response" unit:"s"`
 	P99Response    float64 `json:"p99_response" unit:"s"`
 
+	AreaWeightedResponse float64 `json:"area_weighted_response" unit:"s" label:"area-weighted mean response"`
+
 	// In a slowdown, a run time counts as at least 1 s. In a bounded one it counts as at least
 	// the bound, and the slowdown itself as at least 1.
 	MeanSlowdown         float64 `json:"mean_slowdown" unit:"ratio" label:"mean slowdown"`
@@ -82,6 +89,12 @@ type Metrics struct {
 	MeanBoundedSlowdownBelowP99 float64 `json:"mean_bounded_slowdown_below_p99" unit:"ratio"`
 
 	P95BoundedSlowdown float64 `json:"p95_bounded_slowdown" unit:"ratio" label:"95th percentile of bounded slowdowns"`
+
+	// Of the widths whose waits are above.
+	Widest10BoundedSlowdown    float64 `json:"widest10_bounded_slowdown" unit:"ratio"`
+	Narrowest50BoundedSlowdown float64 `json:"narrowest50_bounded_slowdown" unit:"ratio"`
+	// ProcessorBoundedSlowdown is the mean bounded slowdown where a job counts as its processors.
+	ProcessorBoundedSlowdown float64 `json:"processor_bounded_slowdown" unit:"ratio" label:"bounded slowdown by processor"`
 
 	// Utilisation is the processor seconds used over those available, 0 to 1. That of memory is
 	// in MiB seconds; 0 if memory is no resource.
@@ -142,7 +155,8 @@ func ComputeBounded(machine Machine, jobs []Job, bound int64) Metrics {
 	})
 	all.Go(func() {
 		m.slowdowns(jobs, bound)
-		m.widest(jobs)
+		m.widths(jobs, bound)
+		m.weighted(jobs, bound)
 		m.Backfilled = backfilled(jobs)
 		m.users(ByUser(jobs, bound))
 	})
@@ -187,40 +201,6 @@ func (m *Metrics) slowdowns(jobs []Job, bound int64) {
 	bounded = sorted(bounded)
 	m.P95BoundedSlowdown = Percentile(bounded, 95)
 	m.MeanBoundedSlowdownBelowP99 = meanBelowP99(bounded)
-}
-
-func (m *Metrics) widest(jobs []Job) {
-	widths := make([]int64, len(jobs))
-	for i := range jobs {
-		widths[i] = jobs[i].Procs
-	}
-	slices.Sort(widths)
-	n := percent(len(jobs), 10)
-	least := widths[len(widths)-n]
-	left := n // how many of the jobs as wide as the last one belong to the n
-	for _, width := range widths[len(widths)-n:] {
-		if width > least {
-			left--
-		}
-	}
-	var widest, ties float64
-	tied := 0
-	for i := range jobs {
-		j := &jobs[i]
-		if j.Procs < least {
-			continue
-		}
-		ties += j.wait()
-		tied++
-		if j.Procs > least || left > 0 {
-			widest += j.wait()
-		}
-		if j.Procs == least {
-			left--
-		}
-	}
-	m.Widest10Wait = ratio(widest, float64(n))
-	m.Widest10WithTiesWait = ratio(ties, float64(tied))
 }
 
 func (m *Metrics) usage(machine Machine, jobs []Job) {

@@ -18,10 +18,11 @@ var names = []string{
 	"mean_wait", "median_wait", "p90_wait", "p95_wait", "p99_wait", "p999_wait", "longest_wait",
 	"mean_wait_below_p99", "top5_wait", "top1_wait",
 	"widest10_wait",
-	"widest10_with_ties_wait", "mean_uwait", "mean_uwait_below_p99", "mean_response", "median_response", "p90_response",
-	"p95_response", "p99_response",
+	"widest10_with_ties_wait", "narrowest50_wait", "area_weighted_wait", "mean_uwait", "mean_uwait_below_p99", "mean_response", "median_response", "p90_response",
+	"p95_response", "p99_response", "area_weighted_response",
 	"mean_slowdown", "mean_slowdown_below_p99", "mean_bounded_slowdown", "mean_bounded_slowdown_below_p99",
-	"p95_bounded_slowdown", "utilisation", "utilisation_memory", "loss_of_capacity",
+	"p95_bounded_slowdown", "widest10_bounded_slowdown", "narrowest50_bounded_slowdown", "processor_bounded_slowdown",
+	"utilisation", "utilisation_memory", "loss_of_capacity",
 	"makespan", "backfilled", "fairshare_unweighted", "fairshare_weighted", "users", "user_fairness",
 	"worst_user_bounded_slowdown",
 }
@@ -61,7 +62,10 @@ func TestByHand(t *testing.T) {
 			name:    "one job without run time: no division by zero",
 			machine: metrics.Machine{Processors: 4, Memory: 8},
 			jobs:    []metrics.Job{{Submit: 3, Start: 3, Run: 0, Estimate: 1, Procs: 4, Memory: 8}},
-			want:    metrics.Metrics{MeanBoundedSlowdown: 1, P95BoundedSlowdown: 1},
+			want: metrics.Metrics{
+				MeanBoundedSlowdown: 1, P95BoundedSlowdown: 1, Widest10BoundedSlowdown: 1, Narrowest50BoundedSlowdown: 1,
+				ProcessorBoundedSlowdown: 1,
+			},
 		},
 		{
 			name:    "one job that waited",
@@ -72,7 +76,8 @@ func TestByHand(t *testing.T) {
 				Widest10Wait: 20, Widest10WithTiesWait: 20, Utilisation: 0.25, Makespan: 40, MedianWait: 20,
 				P90Wait: 20, P95Wait: 20, P99Wait: 20, P999Wait: 20, LongestWait: 20,
 				MedianResponse: 40, P90Response: 40, P95Response: 40, P99Response: 40, P95BoundedSlowdown: 2,
-				MeanUwait: 0.5, UtilisationMemory: 0.25, LossOfCapacity: 0.5,
+				MeanUwait: 0.5, UtilisationMemory: 0.25, LossOfCapacity: 0.5, Narrowest50Wait: 20, AreaWeightedWait: 20,
+				AreaWeightedResponse: 40, Widest10BoundedSlowdown: 2, Narrowest50BoundedSlowdown: 2, ProcessorBoundedSlowdown: 2,
 			},
 		},
 		{
@@ -103,6 +108,10 @@ func TestByHand(t *testing.T) {
 				MedianResponse:              14, P90Response: 20, P95Response: 20, P99Response: 20,
 				P95BoundedSlowdown: 2, LossOfCapacity: 12.0 / 80, Users: 2,
 				UserFairness: 9.0 / (2 * 5), WorstUserBoundedSlowdown: 2,
+				// Areas 40, 12, 4; the narrowest two are C and B.
+				Narrowest50Wait: 12, AreaWeightedWait: (12*14 + 4*10) / 56.0,
+				AreaWeightedResponse: (40*10 + 12*20 + 4*14) / 56.0, ProcessorBoundedSlowdown: (4*1 + 2*2 + 1.4) / 7,
+				Widest10BoundedSlowdown: 1, Narrowest50BoundedSlowdown: (2 + 1.4) / 2,
 			},
 		},
 	} {

@@ -16,6 +16,14 @@ type Week struct {
 	Response        float64 `json:"response"`
 	Slowdown        float64 `json:"slowdown"`
 	BoundedSlowdown float64 `json:"bounded_slowdown"`
+
+	// Sums of what jobs count as in weighted means, and of the products with it. In older results they
+	// are 0, and those means have no intervals.
+	Area                     float64 `json:"area,omitempty"` // processor seconds
+	AreaWait                 float64 `json:"area_wait,omitempty"`
+	AreaResponse             float64 `json:"area_response,omitempty"`
+	Processors               float64 `json:"processors,omitempty"`
+	ProcessorBoundedSlowdown float64 `json:"processor_bounded_slowdown,omitempty"`
 }
 
 // Weeks are the weeks of a schedule, in their order. Package intervals finds how far its means are due
@@ -33,9 +41,12 @@ func ComputeWeeks(jobs []Job) Weeks {
 		if len(all) == 0 || all[len(all)-1].Week != at {
 			all = append(all, Week{Week: at})
 		}
+		area, procs, slowdown := j.area(), float64(j.Procs), j.boundedSlowdown(DefaultBound)
 		all[len(all)-1].add(Week{
 			Jobs: 1, Wait: j.wait(), Uwait: j.uwait(), Response: j.response(), Slowdown: j.slowdown(),
-			BoundedSlowdown: j.boundedSlowdown(DefaultBound),
+			BoundedSlowdown: slowdown,
+			Area:            area, AreaWait: float64(area * j.wait()), AreaResponse: float64(area * j.response()),
+			Processors: procs, ProcessorBoundedSlowdown: float64(procs * slowdown),
 		})
 	}
 	return all
@@ -48,24 +59,36 @@ func (w *Week) add(other Week) {
 	w.Response += other.Response
 	w.Slowdown += other.Slowdown
 	w.BoundedSlowdown += other.BoundedSlowdown
+	w.Area += other.Area
+	w.AreaWait += other.AreaWait
+	w.AreaResponse += other.AreaResponse
+	w.Processors += other.Processors
+	w.ProcessorBoundedSlowdown += other.ProcessorBoundedSlowdown
 }
 
-// Sum returns the sum that a mean is computed from, and whether there is one. The mean is named as in
-// [Metrics].
-func (w *Week) Sum(mean string) (float64, bool) {
+// Sum returns the sum that a mean is computed from, what it is divided by, and whether there is one:
+// the number of jobs or, in a weighted mean, what they count as. The mean is named as in [Metrics].
+func (w *Week) Sum(mean string) (sum, size float64, known bool) {
+	jobs := float64(w.Jobs)
 	switch mean {
 	case "mean_wait":
-		return w.Wait, true
+		return w.Wait, jobs, true
 	case "mean_uwait":
-		return w.Uwait, true
+		return w.Uwait, jobs, true
 	case "mean_response":
-		return w.Response, true
+		return w.Response, jobs, true
 	case "mean_slowdown":
-		return w.Slowdown, true
+		return w.Slowdown, jobs, true
 	case "mean_bounded_slowdown":
-		return w.BoundedSlowdown, true
+		return w.BoundedSlowdown, jobs, true
+	case "area_weighted_wait":
+		return w.AreaWait, w.Area, true
+	case "area_weighted_response":
+		return w.AreaResponse, w.Area, true
+	case "processor_bounded_slowdown":
+		return w.ProcessorBoundedSlowdown, w.Processors, true
 	default:
-		return 0, false
+		return 0, 0, false
 	}
 }
 

@@ -7,6 +7,7 @@
 //     group of cells that differ only in the scheduler. It has [Study.Tables] and [Study.Figures].
 //   - [Study.Write] writes the report: one HTML file and, on request, every figure as SVG and PNG
 //     and every table as CSV.
+//   - Who gains and who pays under a scheduler is in tables of their own, also in Markdown.
 //   - [SideBySide] is the page of a planner: what happened, and what would have been, in sentences
 //     and in tables.
 //   - [Shell] is what all pages have in common: the style, the switch between light and dark, and

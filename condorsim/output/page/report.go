@@ -28,6 +28,7 @@ type view struct {
 	Sections                 []section
 	Facts                    []fact
 	Extra                    []Table
+	Relative                 []Table // who gains and who pays
 	Accuracy                 template.HTML
 	Measures                 []measureView
 	Groups                   []groupView
@@ -70,11 +71,14 @@ func (s *Study) HTML(out io.Writer, figures Figures) error {
 			{"run", "What was run"},
 		},
 		Facts: s.facts(), Extra: s.Extra, All: s.few(), Traces: s.traces(), Schedulers: s.Schedulers,
-		Seeds: s.seeds(),
+		Seeds: s.seeds(), Relative: s.relatives(),
 	}
 	if figures.Accuracy != nil {
 		v.Accuracy = markup(figures.Accuracy)
 		v.Sections = slices.Insert(v.Sections, 0, section{"accuracy", "Accuracy"})
+	}
+	if len(v.Relative) > 0 {
+		v.Sections = slices.Insert(v.Sections, 0, section{"relative", "Who pays"})
 	}
 	if len(s.Extra) > 0 {
 		v.PaperTitle = "What the paper says"

@@ -119,7 +119,9 @@ var compared = []struct{ title, unit, metric string }{
 	{"99 %", "h", "p99_wait"},
 	{"99.9 %", "h", "p999_wait"},
 	{"Longest", "h", "longest_wait"},
+	{"Response by area", "h", "area_weighted_response"},
 	{"Bounded slowdown", "", "mean_bounded_slowdown"},
+	{"By processor", "", "processor_bounded_slowdown"},
 	{"Utilisation", "%", "utilisation"},
 }
 

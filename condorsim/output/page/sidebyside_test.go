@@ -15,7 +15,7 @@ import (
 func outcome(jobs, held int, mean, longest float64) *results.Cell {
 	return &results.Cell{
 		Jobs: jobs, Held: held, Metrics: map[string]float64{
-			"mean_wait": 3600 * mean, "median_wait": 1800, "p99_wait": 7200, "longest_wait": 3600 * longest,
+			"mean_wait": 3600 * mean, "median_wait": 1800, "p99_wait": 7200, "area_weighted_response": 5400, "processor_bounded_slowdown": 1.5, "longest_wait": 3600 * longest,
 			"mean_bounded_slowdown": 2.5, "utilisation": 0.670812,
 		},
 		Users: []results.User{
@@ -72,11 +72,11 @@ func TestSideBySideTables(t *testing.T) {
 		rows = append(rows, strings.Join(cells, " | "))
 	}
 	require.Equal(t, []string{
-		"what happened |  | 4 | 8.00 | 0.50 | 2.00 | – | 20.00 | 2.50 | 67.08",
-		"as it is | slack | 4 | 2.00 | 0.50 | 2.00 | – | 20.00 | 2.50 | 67.08",
-		"as it is | easy | 3 | 8.00 | 0.50 | 2.00 | – | 30.00 | 2.50 | 67.08",
-		"with cpus=4 | slack | 4 | 0.00 | 0.50 | 2.00 | – | 1.00 | 2.50 | 67.08",
-		"with cpus=4 | easy | – | – | – | – | – | – | – | –",
+		"what happened |  | 4 | 8.00 | 0.50 | 2.00 | – | 20.00 | 1.50 | 2.50 | 1.50 | 67.08",
+		"as it is | slack | 4 | 2.00 | 0.50 | 2.00 | – | 20.00 | 1.50 | 2.50 | 1.50 | 67.08",
+		"as it is | easy | 3 | 8.00 | 0.50 | 2.00 | – | 30.00 | 1.50 | 2.50 | 1.50 | 67.08",
+		"with cpus=4 | slack | 4 | 0.00 | 0.50 | 2.00 | – | 1.00 | 1.50 | 2.50 | 1.50 | 67.08",
+		"with cpus=4 | easy | – | – | – | – | – | – | – | – | – | –",
 	}, rows)
 	users := s.Users()
 	require.Len(t, users, 2)

@@ -150,7 +150,7 @@ func (t Table) CSV(out io.Writer) error {
 
 // Tables returns all tables of the study, the extra ones first.
 func (s *Study) Tables() []Table {
-	all := slices.Clone(s.Extra)
+	all := append(slices.Clone(s.Extra), s.relatives()...)
 	for _, m := range s.Measures {
 		all = append(all, s.measured(m))
 		if t, some := s.paired(m); some {

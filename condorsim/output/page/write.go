@@ -44,6 +44,9 @@ func (s *Study) Write(o Output) (Written, error) {
 			made.Tables++
 			file("a table", filepath.Join(o.Tables, t.Name+".csv"), t.CSV)
 		}
+		for _, t := range s.relatives() { // for READMEs
+			file("a table", filepath.Join(o.Tables, t.Name+".md"), t.Markdown)
+		}
 	}
 	if o.Charts != "" && len(o.Formats) > 0 {
 		if err := wholefile.MakeFolder(o.Charts); err != nil {

@@ -68,10 +68,44 @@ func TestSlack(t *testing.T) {
 	r = row(t, all, "widest")
 	require.Equal(t, papers.Agrees, r.Verdict)
 	require.Equal(t, "11 of 12 (not t2); the most is 1.11 times, t2", r.Ours)
+	require.Equal(t, papers.Untested, row(t, all, "area-weighted").Verdict, "older results do not have it")
+	r = row(t, all, "0.6 times")
+	require.Equal(t, papers.Partly, r.Verdict)
+	require.Equal(t, "0.76 times, over 12 traces", r.Ours)
 	r = row(t, all, "promise", "keeps")
 	require.Equal(t, papers.Agrees, r.Verdict)
 	require.Equal(t, "12 of 12; 12 of 12 promises kept", r.Ours)
 	require.Equal(t, papers.Untested, row(t, all, "user").Verdict, "nothing is known of users")
+}
+
+// By area, slack may be a twentieth above EASY on each trace, and none is an exception.
+func TestSlackByArea(t *testing.T) {
+	for own, want := range map[float64]papers.Verdict{105: papers.Agrees, 106: papers.Partly} {
+		var cells []results.Cell
+		for i := range 3 {
+			area := 90.0
+			if i == 2 {
+				area = own
+			}
+			trace := fmt.Sprint("t", i)
+			cells = append(cells, slacks(trace, 50, 100)...)
+			cells = append(cells, cell(trace+"x", "bb", "fcfs", 1))
+			for k := range cells {
+				if cells[k].Trace != trace {
+					continue
+				}
+				if cells[k].Metrics["area_weighted_response"] = 100; cells[k].Policy == "slack" {
+					cells[k].Metrics["area_weighted_response"] = area
+				}
+			}
+		}
+		all := rows(t, "slack", cells...)
+		r := row(t, all, "area-weighted")
+		require.Equal(t, want, r.Verdict, own)
+		require.Equal(t, "on at least 12 of 12 traces", r.Paper)
+		require.Contains(t, r.Ours, fmt.Sprintf("the most is %.2f times, t2", own/100))
+		require.Equal(t, papers.Agrees, row(t, all, "0.6 times").Verdict, "0.5 times on each")
+	}
 }
 
 // Both metrics must be lower, against each of the others; a promise that is broken is told.

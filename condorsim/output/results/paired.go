@@ -10,8 +10,8 @@ import (
 // compared returns the measures of [Comparisons]. Lower is better in all of them.
 func compared() []string {
 	return []string{
-		"mean_wait", "p999_wait", "longest_wait", "mean_uwait", "mean_response", "mean_slowdown",
-		"mean_bounded_slowdown",
+		"mean_wait", "p999_wait", "longest_wait", "area_weighted_wait", "mean_uwait", "mean_response",
+		"area_weighted_response", "mean_slowdown", "mean_bounded_slowdown", "processor_bounded_slowdown",
 	}
 }
 
@@ -74,8 +74,8 @@ func Pair(own, other []Cell, measure string) (intervals.Difference, bool) {
 
 // Comparisons compares the schedulers with the baseline, a scheduler's label. Without a baseline it
 // compares the best, of each measure and on each workload, with the others. It leaves out what has no
-// interval. The measures are those that studies compare first: the means of jobs, and the waits of
-// those who waited longest.
+// interval. The measures are those that studies compare first: the means of jobs, also where
+// jobs count as their area or their processors, and the waits of those who waited longest.
 func Comparisons(f *Folder, baseline string) []Comparison {
 	all := []Comparison{}
 	for _, w := range workloads(f) {
