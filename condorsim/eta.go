@@ -50,7 +50,12 @@ type Told struct {
 
 // EtaResult is what a sample of jobs was told, by job: at the arrival, and when it became the head
 // of the queue. A job that has nobody before it when it arrives is in both.
-type EtaResult struct{ Arrival, Head []Told }
+type EtaResult struct {
+	Arrival, Head []Told
+	// AtOnce counts the jobs that started in their round of arrival, and Waited those that did not, of
+	// which some were told their starts.
+	AtOnce, Waited int
+}
 
 // RunEta is [Run] without a pace that also tells jobs when they will start, as they would be told
 // on a real pool: from a copy of the schedule that is played ahead. What comes of the jobs is the
@@ -145,10 +150,12 @@ func (t *teller) sample(ctx context.Context, c negotiator.Config) (map[backfill.
 		return nil, err
 	}
 	c.Refused = nil // the run that counts reports it
-	var waited waiters
-	if _, err = Run(ctx, t.w, c, nil, &waited); err != nil {
+	var all waiters
+	if _, err = Run(ctx, t.w, c, nil, &all); err != nil {
 		return nil, err
 	}
+	waited := all.jobs
+	t.told.AtOnce, t.told.Waited = all.atOnce, len(waited)
 	chosen := map[backfill.JobID]bool{}
 	slices.Sort(waited)
 	for i := range min(t.eta.Jobs, len(waited)) {
@@ -157,14 +164,20 @@ func (t *teller) sample(ctx context.Context, c negotiator.Config) (map[backfill.
 	return chosen, nil
 }
 
-// waiters are the jobs that do not start in their round of arrival.
-type waiters []backfill.JobID
+// waiters are the jobs that do not start in their round of arrival, and the number of those that do.
+type waiters struct {
+	jobs   []backfill.JobID
+	atOnce int
+}
 
 // Cycle notes who of those that arrive has to wait.
 func (s *waiters) Cycle(r *negotiator.Report) error {
 	for _, j := range r.Delta.Submitted {
-		if r.State.IsWaiting(j.ID) {
-			*s = append(*s, j.ID)
+		switch {
+		case r.State.IsWaiting(j.ID):
+			s.jobs = append(s.jobs, j.ID)
+		case r.State.IsRunning(j.ID):
+			s.atOnce++
 		}
 	}
 	return nil

@@ -45,6 +45,11 @@ func TestEtaIsTrue(t *testing.T) {
 		require.InDelta(t, 1, m["eta_within_80"], 0, policy)
 		require.InDelta(t, 1, m["eta_head_within_80"], 0, policy)
 		require.InDelta(t, len(r.Eta.Arrival), m["eta_jobs"], 0, policy)
+		for _, share := range []string{"eta_within_1min", "eta_within_10min", "eta_head_within_1min", "eta_all_within_10min"} {
+			require.InDelta(t, 1, m[share], 0, "%s, %s", share, policy)
+		}
+		require.Equal(t, len(r.Eta.Arrival), r.Eta.Waited, policy)
+		require.Equal(t, 30, r.Eta.Waited+r.Eta.AtOnce, policy)
 	}
 }
 
@@ -84,6 +89,34 @@ func TestEta(t *testing.T) {
 		plain, err := condorsim.Run(t.Context(), w, c, nil)
 		require.NoError(t, err)
 		require.Equal(t, plain.Outcomes, one.Outcomes)
+	}
+}
+
+// TestEtaNear: four jobs ask for an hour each, one after another, and run for as long but for the second,
+// which ends early. So at their arrival the third and the fourth are told starts that are that much too
+// late. As heads only the third is, while the second runs.
+func TestEtaNear(t *testing.T) {
+	for early, want := range map[int64][2]float64{0: {1, 1}, 60: {1, 1}, 61: {1. / 3, 1}, 600: {1. / 3, 1}, 601: {1. / 3, 1. / 3}} {
+		in := &workload.Trace{Name: "near", Machine: workload.Machine{Processors: 1}}
+		for i := range int64(4) {
+			job := workload.Job{ID: i + 1, Submit: i, Procs: 1, Run: 3600, Estimate: 3600, User: "1"}
+			if i == 1 {
+				job.Run -= early
+			}
+			in.Jobs = append(in.Jobs, job)
+		}
+		w, err := condorsim.FromTrace(in, nil)
+		require.NoError(t, err)
+		r, err := condorsim.RunEta(t.Context(), w, link(t, "easy", nil), condorsim.Eta{})
+		require.NoError(t, err)
+		m := r.Measures()
+		require.InDelta(t, want[0], m["eta_within_1min"], 1e-9, "%d s early", early)
+		require.InDelta(t, want[1], m["eta_within_10min"], 1e-9, "%d s early", early)
+		require.InDelta(t, want[0], m["eta_fit_within_1min"], 1e-9, "%d s early", early)
+		require.InDelta(t, (1+want[0])/2, m["eta_head_fit_within_1min"], 1e-9, "2/3 where it is 1/3")
+		require.InDelta(t, (1+want[1])/2, m["eta_head_fit_within_10min"], 1e-9)
+		require.InDelta(t, (1+3*want[0])/4, m["eta_all_within_1min"], 1e-9, "the first started at once")
+		require.InDelta(t, (1+3*want[1])/4, m["eta_all_within_10min"], 1e-9)
 	}
 }
 

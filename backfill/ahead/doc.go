@@ -20,4 +20,5 @@
 //   - ends.go: when the running jobs end
 //   - starts.go: when the waiting jobs start in a play
 //   - futures.go: when they start in several plays, as a range
+//   - near.go: how many starts came near to when they had been told
 package ahead

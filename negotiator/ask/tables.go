@@ -37,16 +37,22 @@ func toTheRight(t table.Writer, columns ...string) {
 
 // Accuracy is a table of how true start times were.
 func Accuracy(all []daemon.Accuracy) string {
-	t := cli.Table("told", "jobs", "median error", "p90 error", "in the 80 % range")
+	t := cli.Table("told", "jobs", "median error", "p90 error", "within 1 min", "within 10 min", "in the 80 % range")
 	toTheRight(t, "jobs")
 	seconds := func(n int64) string { return (time.Duration(n) * time.Second).String() }
+	share := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return fmt.Sprintf("%.0f %%", 100**x)
+	}
 	for _, m := range all {
-		row := table.Row{m.Told, inwords.Whole(m.Jobs), "", "", ""}
+		row := table.Row{m.Told, inwords.Whole(m.Jobs), "", "", "", "", ""}
 		if m.Jobs > 0 {
-			row[2], row[3] = seconds(m.Median), seconds(m.P90)
+			row[2], row[3], row[4], row[5] = seconds(m.Median), seconds(m.P90), share(m.Minute), share(m.TenMinutes)
 		}
 		if m.Ranged > 0 {
-			row[4] = fmt.Sprintf("%.0f %% of %s", 100*m.Within, inwords.Whole(m.Ranged))
+			row[6] = fmt.Sprintf("%.0f %% of %s", 100*m.Within, inwords.Whole(m.Ranged))
 		}
 		t.AppendRow(row)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
@@ -135,6 +136,10 @@ type Accuracy struct {
 	// Median and P90 are of the errors of the expected starts, in seconds, earlier or later.
 	Median int64 `json:"median_error_seconds"`
 	P90    int64 `json:"p90_error_seconds"`
+	// Minute and TenMinutes are the shares of the jobs that started within that of what they were told;
+	// nil: nobody says so, as an older negotiator does not.
+	Minute     *float64 `json:"within_1_minute,omitempty"`
+	TenMinutes *float64 `json:"within_10_minutes,omitempty"`
 	// Within is the share of the jobs that were told a range and started in it.
 	Within float64 `json:"within_range"`
 }
@@ -169,6 +174,8 @@ func (a *accuracy) measured() *[whens]Accuracy {
 			rank := func(percent int) int64 { return int64(errors[(percent*len(errors)+99)/100-1]) }
 			m.Median, m.P90 = rank(50), rank(90)
 		}
+		near := ahead.NearOf(errors)
+		m.Minute, m.TenMinutes = &near.Minute, &near.TenMinutes
 		m.Within = float64(within) / float64(max(m.Ranged, 1))
 	}
 	return &all
@@ -182,6 +189,8 @@ func (a *accuracy) describe(ad *classad.ClassAd) {
 		ad.SetInt(name+"Ranged", m.Ranged)
 		ad.SetInt(name+"MedianError", m.Median)
 		ad.SetInt(name+"P90Error", m.P90)
+		ad.SetReal(name+"WithinMinute", *m.Minute)
+		ad.SetReal(name+"WithinTenMinutes", *m.TenMinutes)
 		ad.SetReal(name+"WithinRange", m.Within)
 	}
 }
@@ -196,6 +205,14 @@ func AccuracyAttributes() (names []string) {
 	return names
 }
 
+// shareIn returns a share that an ad has; nil if it has none.
+func shareIn(ad *classad.ClassAd, name string) *float64 {
+	if share, ok := ad.Literal(name).Number(); ok {
+		return &share
+	}
+	return nil
+}
+
 // ReadAccuracy reads the record from a Negotiator ad.
 func ReadAccuracy(ad *classad.ClassAd) (all []Accuracy) {
 	for _, when := range whenNames {
@@ -204,6 +221,7 @@ func ReadAccuracy(ad *classad.ClassAd) (all []Accuracy) {
 		m.Ranged, _ = ad.Literal(name + "Ranged").Int()
 		m.Median, _ = ad.Literal(name + "MedianError").Int()
 		m.P90, _ = ad.Literal(name + "P90Error").Int()
+		m.Minute, m.TenMinutes = shareIn(ad, name+"WithinMinute"), shareIn(ad, name+"WithinTenMinutes")
 		m.Within, _ = ad.Literal(name + "WithinRange").Number()
 		all = append(all, m)
 	}

@@ -42,6 +42,7 @@ var (
 	residentBytes = describes("resident_bytes", "Memory of the process.")
 	startsTold    = describes("starts", "Jobs that started, the last 1,000, by when they were told a start.", "told")
 	startError    = describes("start_error_seconds", "Errors of expected starts, by when they were told.", "told", "quantile")
+	startNear     = describes("start_near", "Share of the jobs that started so near to what they were told.", "told", "seconds")
 	startWithin   = describes("start_within_range", "Share of the jobs that started in the range told.", "told")
 	choicesTotal  = describes("policy_choices_total", "Choices of the policy since the start.")
 	changesTotal  = describes("policy_changes_total", "Changes of the policy by choice.")
@@ -64,7 +65,7 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, preemptions, displaced, lostSeconds, unstarted, slotsPaused, slotsDeaf, slotsDrained, queueBytes, jobsLeftOut,
 		contested, submitsFound, askedSeconds, callbacks, strays, slotsNow,
-		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startWithin,
+		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startNear, startWithin,
 		choicesTotal, changesTotal, inCharge, expected, limitHeight, limitUsed, limitWanted, limitWaiting,
 		scavengers, scavengerCPUs, madeWayTotal, scavengedRan, scavengedLost,
 	} {
@@ -156,6 +157,8 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 		if told.Jobs > 0 {
 			gauge(startError, float64(told.Median), told.Told, "0.5")
 			gauge(startError, float64(told.P90), told.Told, "0.9")
+			gauge(startNear, *told.Minute, told.Told, "60")
+			gauge(startNear, *told.TenMinutes, told.Told, "600")
 		}
 		if told.Ranged > 0 {
 			gauge(startWithin, told.Within, told.Told)
