@@ -59,7 +59,7 @@ var helpTexts = cli.Texts{
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +
 		" if nobody came after it; not under --order fairshare.",
 	"run_eta": "Tell N of the jobs that wait (1000 by default) when they will start, from copies of the simulation " +
-		"that are played ahead, and say how true it was.",
+		"that are played ahead, and say how true it was: the errors, and how many starts came within 1 and 10 minutes.",
 	"run_bound":                "Run time that a job counts as having at least in bounded slowdowns; 10 by default.",
 	"run_count_events":         "Count the profile events that textbook versions of conservative, pc or dc would scan.",
 	"run_compare_with_history": "Compare with what really happened to the same jobs, by the starts that their file records.",
