@@ -15,7 +15,8 @@ func TestResults(t *testing.T) {
 	cell := func(trace, scheduler string, load, wait float64) results.Cell {
 		return results.Cell{
 			Key:  results.Key{Trace: trace, Scheduler: scheduler, Load: load},
-			Jobs: 10, Held: 1, Metrics: map[string]float64{"mean_wait": wait, "mean_bounded_slowdown": 2, "p999_wait": 7200, "longest_wait": 36000,
+			Jobs: 10, Held: 1, Metrics: map[string]float64{
+				"mean_wait": wait, "mean_bounded_slowdown": 2, "p999_wait": 7200, "longest_wait": 36000,
 				"area_weighted_response": 9000, "processor_bounded_slowdown": 1.5,
 			},
 		}

@@ -43,9 +43,9 @@ func TestWeeksMakeUpTheMeans(t *testing.T) {
 		for _, name := range names {
 			var sum, size float64
 			for i := range weeks {
-				one, of, known := weeks[i].Sum(name)
+				one, weight, known := weeks[i].Sum(name)
 				require.True(t, known)
-				sum, size, met = sum+one, size+of, met+1
+				sum, size, met = sum+one, size+weight, met+1
 			}
 			if size > 0 {
 				sum /= size
