@@ -36,8 +36,8 @@ func TestAccuracy(t *testing.T) {
 	poll.Equal(t, int64(2), func() int64 { return d.accuracy.measure()[atArrival].Jobs })
 	require.NoError(t, end())
 	require.Equal(t, [whens]Accuracy{
-		{Told: "arrival", Jobs: 2, Median: 60, P90: 105, Minute: share(0.5), TenMinutes: share(1)},
-		{Told: "head", Jobs: 2, Median: 42, P90: 60, Minute: share(1), TenMinutes: share(1)},
+		{Told: "arrival", Jobs: 2, Median: 60, P90: 105, Minute: new(0.5), TenMinutes: new(1.0)},
+		{Told: "head", Jobs: 2, Median: 42, P90: 60, Minute: new(1.0), TenMinutes: new(1.0)},
 	}, d.accuracy.measure())
 	ad := d.Ad()
 	require.Equal(t, d.accuracy.measure(), [whens]Accuracy(ReadAccuracy(ad)))
@@ -49,8 +49,6 @@ func TestAccuracy(t *testing.T) {
 	require.Equal(t, [whens]Accuracy{{Told: "arrival"}, {Told: "head"}}, [whens]Accuracy(ReadAccuracy(classad.New())),
 		"an older negotiator does not say how near starts were")
 }
-
-func share(x float64) *float64 { return &x }
 
 // TestAnObserverIsAccurate: what it told is compared with when another negotiator starts the job, not with
 // when it would have started the job itself. A job that went unseen says nothing.
@@ -76,7 +74,7 @@ func TestAnObserverIsAccurate(t *testing.T) {
 	w.deltas <- negotiator.Delta{Now: 1140, Removed: []backfill.JobID{3}}
 	poll.Equal(t, 0, told)
 	require.NoError(t, end())
-	require.Equal(t, Accuracy{Told: "arrival", Jobs: 1, Median: 20, P90: 20, Minute: share(1), TenMinutes: share(1)}, d.accuracy.measure()[atArrival])
+	require.Equal(t, Accuracy{Told: "arrival", Jobs: 1, Median: 20, P90: 20, Minute: new(1.0), TenMinutes: new(1.0)}, d.accuracy.measure()[atArrival])
 	require.Equal(t, []backfill.Time{20}, d.n.Delays().All(), "so long after it would have started the job itself")
 }
 
@@ -101,7 +99,7 @@ func TestAccuracyOfRanges(t *testing.T) {
 	}
 	a.follow(r, false)
 	require.Equal(t, Accuracy{
-		Told: "arrival", Jobs: 3, Ranged: 2, Median: 11, P90: 11, Minute: share(1), TenMinutes: share(1), Within: 0.5,
+		Told: "arrival", Jobs: 3, Ranged: 2, Median: 11, P90: 11, Minute: new(1.0), TenMinutes: new(1.0), Within: 0.5,
 	}, a.measure()[atArrival])
 	require.Empty(t, a.told[atArrival], "nobody waits")
 }

@@ -80,6 +80,22 @@ func oneIf(so bool) float64 {
 	return 0
 }
 
+// collectAccuracy tells how true start times were.
+func collectAccuracy(all [whens]Accuracy, gauge func(*prometheus.Desc, float64, ...string)) {
+	for _, told := range all {
+		gauge(startsTold, float64(told.Jobs), told.Told)
+		if told.Jobs > 0 {
+			gauge(startError, float64(told.Median), told.Told, "0.5")
+			gauge(startError, float64(told.P90), told.Told, "0.9")
+			gauge(startNear, *told.Minute, told.Told, "60")
+			gauge(startNear, *told.TenMinutes, told.Told, "600")
+		}
+		if told.Ranged > 0 {
+			gauge(startWithin, told.Within, told.Told)
+		}
+	}
+}
+
 // collectLimits tells of each concurrency limit.
 func collectLimits(limits []accountant.LimitUse, gauge func(*prometheus.Desc, float64, ...string)) {
 	for _, l := range limits {
@@ -152,18 +168,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	collectLimits(s.limits, gauge)
 	gauge(isStopped, oneIf(s.stopped != ""))
 	gauge(fallbackInUse, oneIf(s.fallback != ""))
-	for _, told := range m.d.accuracy.measure() {
-		gauge(startsTold, float64(told.Jobs), told.Told)
-		if told.Jobs > 0 {
-			gauge(startError, float64(told.Median), told.Told, "0.5")
-			gauge(startError, float64(told.P90), told.Told, "0.9")
-			gauge(startNear, *told.Minute, told.Told, "60")
-			gauge(startNear, *told.TenMinutes, told.Told, "600")
-		}
-		if told.Ranged > 0 {
-			gauge(startWithin, told.Within, told.Told)
-		}
-	}
+	collectAccuracy(m.d.accuracy.measure(), gauge)
 	if s.choice != nil {
 		count(choicesTotal, s.choice.Choices)
 		count(changesTotal, s.choice.Changes)
