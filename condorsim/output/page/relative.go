@@ -14,7 +14,7 @@ import (
 // is better in all of them.
 //
 //nolint:gochecknoglobals // a table
-var whose = []struct{ who, what, metric string }{
+var whose = []whoseMeasure{
 	{"all jobs", "wait", "mean_wait"},
 	{"all jobs", "bounded slowdown", "mean_bounded_slowdown"},
 	{"narrowest 50 %", "wait", "narrowest50_wait"},
@@ -28,6 +28,8 @@ var whose = []struct{ who, what, metric string }{
 	{"99.9th percentile", "wait", "p999_wait"},
 	{"longest", "wait", "longest_wait"},
 }
+
+type whoseMeasure struct{ who, what, metric string }
 
 // marked is by what share a scheduler must be better or worse than the baseline to be marked so.
 const marked = 0.05
@@ -78,6 +80,9 @@ func (s *Study) overGroups() Table {
 	if with {
 		t.Caption += ", ± half the 95 % interval"
 	}
+	if slices.ContainsFunc(whose, func(m whoseMeasure) bool { return s.baselineHasNone(m.metric) }) {
+		t.Caption += ". A row leaves out workloads in which " + base + " has 0"
+	}
 	return t
 }
 
@@ -106,6 +111,18 @@ func (s *Study) geometric(metric string, scheduler int) Value {
 		v.Show += "\u202f±\u202f" + twoDecimals(half)
 	}
 	return v
+}
+
+// baselineHasNone reports whether the baseline has 0 of a metric in some group.
+func (s *Study) baselineHasNone(metric string) bool {
+	for group := range s.Groups {
+		for _, c := range s.cells[place{group, s.Baseline}] {
+			if v, ok := c.Metrics[metric]; ok && v == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // byGroup returns the table of each scheduler but the baseline in each group.

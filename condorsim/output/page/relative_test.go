@@ -48,7 +48,8 @@ func TestWhoPays(t *testing.T) {
 	require.NoError(t, err)
 	all := s.relatives()
 	require.Len(t, all, 2)
-	require.Equal(t, "Relative to easy: below 1 is better for those in the first column. Geometric means over 2 workloads",
+	require.Equal(t, "Relative to easy: below 1 is better for those in the first column. Geometric means over 2 workloads. "+
+		"A row leaves out workloads in which easy has 0",
 		all[0].Caption)
 	require.Len(t, all[0].Rows, 4, "what no cell has is left out")
 	require.Equal(t, "narrowest 50 % | wait | 1.00 | 0.50", entries(all[0].Rows[0]))
