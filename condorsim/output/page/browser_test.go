@@ -322,7 +322,7 @@ func TestANarrowPageAndPaper(t *testing.T) {
 	require.Greater(t, pages, 3)
 	require.Less(t, pages, 20)
 	headings := pagetest.Eval[[]string](p, `[...document.querySelectorAll("h1, h2")].map(h => h.tagName)`)
-	require.Equal(t, []string{"H1", "H2", "H2", "H2", "H2", "H2"}, headings)
+	require.Equal(t, []string{"H1", "H2", "H2", "H2", "H2", "H2", "H2"}, headings)
 	require.Zero(t, pagetest.Eval[int](p,
 		`[...document.querySelectorAll("button, select, svg")].filter(e => !(e.textContent.trim() || `+
 			`e.getAttribute("aria-label") || e.labels?.length)).length`), "everything has a name")

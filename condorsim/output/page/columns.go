@@ -9,9 +9,7 @@ func (s *Study) few() Table {
 	t := s.all().WithHours()
 	first := []string{"Cell", "State", "Trace", "Scheduler", "Load", "Seed", "Jobs"}
 	for _, m := range s.Measures {
-		if slices.Contains([]string{
-			"mean_wait", "longest_wait", "area_weighted_response", "mean_bounded_slowdown", "utilisation",
-		}, m.Name) {
+		if slices.Contains([]string{"mean_wait", "longest_wait", "mean_bounded_slowdown", "utilisation"}, m.Name) {
 			first = append(first, m.Label, m.Label+", hours")
 		}
 	}
