@@ -43,6 +43,10 @@ var helpTexts = cli.Texts{
 	"run_jitter_keys": "Multiply each job's key in the order by a factor from 1 − X to 1 + X (X such as 0.02), " +
 		"drawn once for the job from the seed: one run is noise, so compare means of several. fcfs and fairshare have no " +
 		"keys for that and stay as they are.",
+	"sweep_jitter_keys": "Multiply each job's key in the order by a factor from 1 − X to 1 + X (X such as 0.02), drawn " +
+		"anew for each seed; not under fcfs and fairshare. It overrides the sweep's jitter_keys.",
+	"sweep_seeds": "Run all with the seeds 1 to N, and average; four or more give intervals. It overrides the sweep's " +
+		"seeds.",
 	"run_priority_halflife": "Under --order fairshare: how long it takes until what a user has used counts half, as " +
 		"HTCondor's PRIORITY_HALFLIFE; seconds, or such as 12h; a day by default.",
 	"run_priority_factor": "Under --order fairshare: a user's priority factor, as condor_userprio sets it; 1000 where none " +

@@ -259,7 +259,7 @@ func Worst(f *results.Folder, n int) []User {
 	if f.Manifest.Paper != "slack" {
 		return nil
 	}
-	all := newSlacked(f).compared()
+	all := newSlacked(overSeeds(f)).compared()
 	return all[:min(n, len(all))]
 }
 
