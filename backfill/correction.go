@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Correction says what is expected of a running job that has outlived the run time which was predicted for
-// it, as long as that is less than its limit.
+// Correction says what is expected of a running job that has outlived the run time which was
+// predicted for it, as long as that is less than its limit.
 type Correction uint8
 
 // What is expected of such a job.
@@ -16,9 +16,9 @@ const (
 	Doubled Correction = iota
 	// AtLimit is the limit at once.
 	AtLimit
-	// InSteps is the run time and 1, 5, 15, 30 min, 1, 2, 5, 10, 20, 50 and 100 h, as many of them in this
-	// order as make the end later than now, at most the limit (Tsafrir, Etsion and Feitelson, IEEE TPDS
-	// 18(6), 2007); the limit if all of them are too few.
+	// InSteps is the run time and 1, 5, 15, 30 min, 1, 2, 5, 10, 20, 50 and 100 h, as many of them
+	// in this order as make the end later than now, at most the limit (Tsafrir, Etsion and
+	// Feitelson, IEEE TPDS 18(6), 2007); the limit if all of them are too few.
 	InSteps
 )
 
@@ -57,9 +57,9 @@ func steps() [11]Time {
 	}
 }
 
-// End returns when a job that runs since start is expected to end, if it is expected to run for the given
-// time, at most for its limit, and has not ended by now: later than now, unless the limit is over, which
-// it reports as false.
+// End returns when a job that runs since start is expected to end, if it is expected to run for the
+// given time, at most for its limit, and has not ended by now: later than now, unless the limit is
+// over, which it reports as false.
 func (c Correction) End(start, runs, limit, now Time) (Time, bool) {
 	end := start + max(1, min(runs, limit))
 	switch {
@@ -70,7 +70,8 @@ func (c Correction) End(start, runs, limit, now Time) (Time, bool) {
 	}
 	switch c {
 	case Doubled:
-		for ; end <= now; end += end - start { // the limit is later than now, so this ends
+		for end <= now { // the limit is later, so this ends
+			end += end - start
 		}
 	case InSteps:
 		for _, step := range steps() {
@@ -85,9 +86,10 @@ func (c Correction) End(start, runs, limit, now Time) (Time, bool) {
 	return min(end, start+limit), true
 }
 
-// ExpectedEnd returns when a job that runs since start is expected to end, if it is expected to run for the
-// given time and has not ended by now. If it has outlived that time, the correction says what then, up to
-// the job's limit; past the limit, the limit is doubled until the end is later than now.
+// ExpectedEnd returns when a job that runs since start is expected to end, if it is expected to run
+// for the given time and has not ended by now. If it has outlived that time, the correction says
+// what then, up to the job's limit; past the limit, the limit is doubled until the end is later
+// than now.
 func (c Correction) ExpectedEnd(j *Job, runs, start, now Time) Time {
 	limit := j.limit()
 	if end, within := c.End(start, runs, limit, now); within {

@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// The ends that a job has, one after the other, which was predicted 100 s and may run for 20,000 s, if it
-// outlives each of them.
+// The ends that a job has, one after the other, which was predicted 100 s and may run for 20,000 s,
+// if it outlives each of them.
 func TestCorrections(t *testing.T) {
 	j := func(c backfill.Correction) *backfill.Job {
 		return &backfill.Job{Estimate: 100, Limit: 20_000, Correction: c}
@@ -33,8 +33,8 @@ func TestCorrections(t *testing.T) {
 	require.Equal(t, backfill.Time(1_000_000), backfill.ExpectedEnd(long, 1, 0, 679_861))
 }
 
-// Ends are later than now, never later than the limit unless that is over, and never go back as time goes
-// on; what is expected at an instant does not depend on whether anybody asked before.
+// Ends are later than now, never later than the limit unless that is over, and never go back as
+// time goes on; what is expected at an instant does not depend on whether anybody asked before.
 func TestCorrectedEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 1<<30).Draw(t, "limit")

@@ -8,12 +8,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Jitter moves the keys of the queue's order a little, at random, as one run alone says little: where two
-// jobs' keys are close, either might as well come first, and a queue carries on what follows from that
-// for weeks. The zero Jitter leaves keys as they are.
+// Jitter moves the keys of the queue's order a little, at random, as one run alone says little:
+// where two jobs' keys are close, either might as well come first, and a queue carries on what
+// follows from that for weeks. The zero Jitter leaves keys as they are.
 type Jitter struct {
-	// Keys is the share x, below 1: each key is multiplied by a factor from 1 − x to 1 + x, drawn once for
-	// the job, with equal chances.
+	// Keys is the share x, below 1: each key is multiplied by a factor from 1 − x to 1 + x, drawn
+	// once for the job, with equal chances.
 	Keys float64
 	// Seed determines the factors, together with the jobs' numbers.
 	Seed uint64
@@ -30,9 +30,9 @@ func (j Jitter) Validate() error {
 	return nil
 }
 
-// Moves reports whether the jitter changes anything under a policy and an order, "" if that is chosen on
-// the way: the keys of fcfs are all alike and those of fairshare are places in a line, so that a share of
-// them means nothing; and some policies ignore the order.
+// Moves reports whether the jitter changes anything under a policy and an order, "" if that is
+// chosen on the way: the keys of fcfs are all alike and those of fairshare are places in a line, so
+// that a share of them means nothing; and some policies ignore the order.
 func (j Jitter) Moves(policy backfill.PolicySpec, order string) bool {
 	switch {
 	case j.Keys == 0 || policy.Name == HistoryPolicy:
@@ -52,8 +52,8 @@ func (j Jitter) Of(order negotiator.Order) negotiator.Order {
 	return order.Scaled(j.Factor)
 }
 
-// Factor returns what the keys of a job are multiplied by. Each operation is rounded by itself, so that it
-// is the same on every machine.
+// Factor returns what the keys of a job are multiplied by. Each operation is rounded by itself, so
+// that it is the same on every machine.
 func (j Jitter) Factor(id backfill.JobID) float64 {
 	var draw rand.PCG
 	draw.Seed(j.Seed, jitterStream+uint64(id)) //nolint:gosec // a stream of its own for each job

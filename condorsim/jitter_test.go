@@ -14,8 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// TestJitter is what jitter promises of keys: within its share of what they were, by the same factor at
-// any instant, moving as before, and the same for the same seed.
+// TestJitter is what jitter promises of keys: within its share of what they were, by the same
+// factor at any instant, moving as before, and the same for the same seed.
 func TestJitter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		jitter := condorsim.Jitter{
@@ -48,8 +48,8 @@ func TestJitter(t *testing.T) {
 	})
 }
 
-// TestJitterIsDrawnEvenly compares the first factors of some seeds with what even draws give: their mean,
-// their variance, and that neighbours do not follow from each other.
+// TestJitterIsDrawnEvenly compares the first factors of some seeds with what even draws give: their
+// mean, their variance, and that neighbours do not follow from each other.
 func TestJitterIsDrawnEvenly(t *testing.T) {
 	for seed := range uint64(5) {
 		jitter := condorsim.Jitter{Keys: 0.5, Seed: seed}
@@ -87,8 +87,8 @@ func TestWhatJitterMoves(t *testing.T) {
 	require.False(t, jitter.Moves(backfill.PolicySpec{Name: "conservative", IgnoresOrder: true}, "wfp"))
 }
 
-// TestRunsUnderJitter has the same seed give the same bytes, no jitter those without any, and fcfs the same
-// under every seed.
+// TestRunsUnderJitter has the same seed give the same bytes, no jitter those without any, and fcfs
+// the same under every seed.
 func TestRunsUnderJitter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		in := drawTrace(rt)
@@ -106,7 +106,8 @@ func TestRunsUnderJitter(t *testing.T) {
 			return table.String()
 		}
 		one := condorsim.Jitter{Keys: 0.5, Seed: rapid.Uint64().Draw(rt, "seed")}
-		require.Equal(rt, bytesOf("wfp", one), bytesOf("wfp", one))
+		once := bytesOf("wfp", one)
+		require.Equal(rt, once, bytesOf("wfp", one))
 		require.Equal(rt, bytesOf("wfp", condorsim.Jitter{}), bytesOf("wfp", condorsim.Jitter{Seed: one.Seed}))
 		require.Equal(rt, bytesOf("fcfs", condorsim.Jitter{}), bytesOf("fcfs", one))
 	})

@@ -9,8 +9,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// TestCorrections: what is expected of a job that has outlived what was predicted is the same whether the
-// time comes or the pool reports since when it really runs, and another set of estimators changes it.
+// TestCorrections: what is expected of a job that has outlived what was predicted is the same
+// whether the time comes or the pool reports since when it really runs, and another set of
+// estimators changes it.
 func TestCorrections(t *testing.T) {
 	settings := func(correct string) estimate.Settings {
 		return estimate.Settings{All: "accurate", Options: map[string]string{"correct": correct}}

@@ -67,8 +67,8 @@ func OrderOfCycle(key backfill.Order) Order { return Order{named: key, once: tru
 // OfCycle reports whether the keys hold for one cycle; see [OrderOfCycle].
 func (o Order) OfCycle() bool { return o.once }
 
-// Scaled returns the order with each key multiplied by a positive factor of the job's own, which must be
-// the same whenever it is asked for: keys move as they did. Where keys are places in a line
+// Scaled returns the order with each key multiplied by a positive factor of the job's own, which
+// must be the same whenever it is asked for: keys move as they did. Where keys are places in a line
 // ([Order.OfCycle]), or all alike as under fcfs, nothing changes.
 func (o Order) Scaled(factor func(backfill.JobID) float64) Order {
 	if !o.once {

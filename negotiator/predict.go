@@ -149,9 +149,10 @@ func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	return known.ordered
 }
 
-// expectedEnd returns when a running job ends by its predicted run time, corrected if it has outlived that,
-// or by the one that counts in the place of the one that it states. The parameter end is when the job ends
-// by its stated run time; expectedEnd returns that one if the other end is not in the future.
+// expectedEnd returns when a running job ends by its predicted run time, corrected if it has
+// outlived that, or by the one that counts in the place of the one that it states. The parameter
+// end is when the job ends by its stated run time; expectedEnd returns that one if the other end is
+// not in the future.
 func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
 	job := p.jobs.get(end.Job)
 	start := end.At - p.stated(job)

@@ -97,8 +97,8 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 // be called.
 func (s *Set) Requested() bool { return s.requested }
 
-// Correction says what is expected of a running job that has outlived what the set estimated; nil has none
-// that could be outlived.
+// Correction says what is expected of a running job that has outlived what the set estimated; nil
+// has none that could be outlived.
 func (s *Set) Correction() backfill.Correction {
 	if s == nil {
 		return 0

@@ -22,7 +22,8 @@ type Estimator struct {
 	oracle bool // the estimator needs the actual run times
 	// reads are the names of the options that the estimator uses. It learns if there are any.
 	reads []string
-	// outlived says that jobs may outlive what the estimator gives, so that it matters what is expected then.
+	// outlived says that jobs may outlive what the estimator gives, so that it matters what is
+	// expected then.
 	outlived bool
 }
 

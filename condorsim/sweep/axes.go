@@ -173,8 +173,8 @@ func (s *Scheduler) expand() []scheduler {
 	return all
 }
 
-// cellID returns the name of a cell, which is one simulation. It leaves out a load, estimates, a jitter and
-// a seed that are the defaults, so that a cell keeps its name when a sweep grows.
+// cellID returns the name of a cell, which is one simulation. It leaves out a load, estimates, a
+// jitter and a seed that are the defaults, so that a cell keeps its name when a sweep grows.
 func cellID(trace, label string, load float64, e estimates, jitter float64, seed uint64) string {
 	parts := []string{trace, label}
 	if load != 1 {

@@ -63,9 +63,7 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	}
 	sinks := []negotiator.Sink{sink}
 	if chooser := deciders.chooser; chooser != nil {
-		if c.key.JitterKeys > 0 {
-			chooser.Scale(c.jitter().Factor)
-		}
+		c.jitterPortfolio(chooser)
 		chooser.TakeCharge(&config)
 		chooser.Use(config.Planning, estimates)
 		sinks = append(sinks, chooser)
@@ -79,8 +77,8 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 		if config.Order, err = w.OrderNamed(c.key.Order); err != nil {
 			return done, err
 		}
-		config.Order = c.jitter().Of(config.Order)
 	}
+	config.Order = c.jitter().Of(config.Order)
 	r, err := p.run(ctx, w, config, sinks...)
 	switch {
 	case err != nil:

@@ -16,8 +16,8 @@ traces: [{name: a, file: a.swf}]
 schedulers: [{policies: [easy, conservative]}, {policy: easy, order: sjf}]
 `
 
-// A jittered cell is another one, by its name and its inputs, and runs as its seed says. Of schedulers
-// whose orders have no keys to jitter, cells are what they were without jitter.
+// A jittered cell is another one, by its name and its inputs, and runs as its seed says. Of
+// schedulers whose orders have no keys to jitter, cells are what they were without jitter.
 func TestJitteredCells(t *testing.T) {
 	dir := folder(t, 150)
 	plain := prepared(t, dir, jittered+"seeds: [1, 2]\n")

@@ -28,3 +28,10 @@ func (p *Sweep) key(f *File, trace string, s scheduler, load float64, stated est
 func (c *cell) jitter() condorsim.Jitter {
 	return condorsim.Jitter{Keys: c.key.JitterKeys, Seed: c.key.Seed}
 }
+
+// jitterPortfolio moves the keys of the orders of auto's portfolio.
+func (c *cell) jitterPortfolio(chooser *auto.Chooser) {
+	if c.key.JitterKeys > 0 {
+		chooser.Scale(c.jitter().Factor)
+	}
+}

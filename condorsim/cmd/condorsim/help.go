@@ -44,8 +44,8 @@ var helpTexts = cli.Texts{
 		"drawn once for the job from the seed: one run is noise, so compare means of several. fcfs and fairshare have no " +
 		"keys for that and stay as they are.",
 	"sweep_jitter_keys": "Multiply each job's key in the order by a factor from 1 − X to 1 + X (X such as 0.02), drawn " +
-		"anew for each seed; not under fcfs and fairshare. It overrides the sweep's jitter_keys.",
-	"sweep_seeds": "Run all with the seeds 1 to N, and average; four or more give intervals. It overrides the sweep's " +
+		"anew for each seed; not under fcfs and fairshare. It overrides a sweep's jitter_keys.",
+	"sweep_seeds": "Run all with the seeds 1 to N, and average; four or more give intervals. It overrides a sweep's " +
 		"seeds.",
 	"run_priority_halflife": "Under --order fairshare: how long it takes until what a user has used counts half, as " +
 		"HTCondor's PRIORITY_HALFLIFE; seconds, or such as 12h; a day by default.",

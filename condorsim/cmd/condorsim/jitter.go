@@ -25,8 +25,8 @@ func checkJitter(j condorsim.Jitter) error {
 	return nil
 }
 
-// jittered says what the jitter was under a policy and an order, "" if that was chosen on the way; nil if
-// there was none. It warns if none can be.
+// jittered says what the jitter was under a policy and an order, "" if that was chosen on the way;
+// nil if there was none. It warns if none can be.
 func (c *runCommand) jittered(policy backfill.PolicySpec, order string, logger hclog.Logger) *report.Jitter {
 	policy.IgnoresOrder = policy.IgnoresOrder && !c.Reorder
 	switch {

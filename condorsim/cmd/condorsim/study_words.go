@@ -61,7 +61,13 @@ func (c *studyCommand) compared(plan *sweep.Sweep, w *condorsim.Workload, done m
 	}
 	s.Notes = c.notes(w, s)
 	if n := len(plan.Manifest.Cells) / max(1, len(bySeed(plan.Manifest.Cells))); n > 1 {
-		s.Notes = append(s.Notes, fmt.Sprintf("each figure of a policy is a mean over %d seeds; ± is half its 95 %% interval", n))
+		note := fmt.Sprintf("each figure of a policy is a mean over %d seeds", n)
+		if slices.ContainsFunc(s.Variants, func(v page.Variant) bool {
+			return slices.ContainsFunc(v.Halves, func(half map[string]float64) bool { return half != nil })
+		}) {
+			note += "; ± is half its 95 % interval"
+		}
+		s.Notes = append(s.Notes, note)
 	}
 	if text := plan.Manifest.Cells.JitterText(); text != "" {
 		s.Notes = append(s.Notes, "with "+text)

@@ -170,7 +170,7 @@ func (c *sweepCommand) command() string {
 	if c.Jobs > 0 {
 		words = append(words, "--jobs", strconv.Itoa(c.Jobs))
 	}
-	words = append(words, c.jitterFlags.words()...)
+	words = append(words, c.words()...)
 	return strings.Join(words, " ")
 }
 

@@ -113,8 +113,8 @@ func (t *resultsTable) gains(metric string) {
 	}
 }
 
-// gain returns (baseline − value) / baseline in percent, as in the studies, over the seeds that both have;
-// "" for the baseline itself, and where there is none or it is 0.
+// gain returns (baseline − value) / baseline in percent, as in the studies, over the seeds that
+// both have; "" for the baseline itself, and where there is none or it is 0.
 func (t *resultsTable) gain(r *resultsRow, metric string) string {
 	base := t.baseline[sharedBy(r.Key)]
 	if base == nil || base == r {

@@ -32,8 +32,8 @@ type SideBySide struct {
 type Variant struct {
 	Name  string          // such as with cpus=64,count=4
 	Cells []*results.Cell // by policy; nil: it failed
-	// Halves are, by policy, half the widths of the 95 % intervals of the measures that are compared, over
-	// seeds; nil: none are known.
+	// Halves are, by policy, half the widths of the 95 % intervals of the measures that are
+	// compared, over seeds; nil: none are known.
 	Halves []map[string]float64
 }
 
@@ -155,8 +155,9 @@ func (v *Variant) half(policy int) map[string]float64 {
 	return nil
 }
 
-// HalfWidths returns half the widths of the 95 % intervals of the measures of a comparison, over the seeds
-// of cells that differ in these alone; nil if the seeds are too few or make no difference.
+// HalfWidths returns half the widths of the 95 % intervals of the measures of a comparison, over
+// the seeds of cells that differ in these alone; nil if the seeds are too few or make no
+// difference.
 func HalfWidths(seeds []results.Cell) map[string]float64 {
 	var halves map[string]float64
 	for _, c := range compared {

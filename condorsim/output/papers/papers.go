@@ -131,8 +131,8 @@ var (
 	easy         = scheduler{"easy", fcfs}         //nolint:gochecknoglobals // a constant
 )
 
-// grid finds results by trace, scheduler and load. Of results that differ only in estimate model, it has
-// the first.
+// grid finds results by trace, scheduler and load. Of results that differ only in estimate model,
+// it has the first.
 type grid struct {
 	traces []string // in the order of the sweep
 	loads  []float64

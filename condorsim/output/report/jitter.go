@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Jitter says that each key of the order was multiplied by a factor from 1 − Keys to 1 + Keys, which the
-// seed and the job's number determine.
+// Jitter says that each key of the order was multiplied by a factor from 1 − Keys to 1 + Keys,
+// which the seed and the job's number determine.
 type Jitter struct {
 	Keys float64 `json:"keys"`
 	Seed uint64  `json:"seed"`

@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
-// Averaged returns the cells of one scheduler on one workload, which differ in their seed alone, as one:
-// the first, with the means of all measures and of what users got. There must be a cell.
+// Averaged returns the cells of one scheduler on one workload, which differ in their seed alone, as
+// one: the first, with the means of all measures and of what users got. There must be a cell.
 func Averaged(cells []Cell) Cell {
 	one := cells[0]
 	if len(cells) == 1 {
@@ -58,9 +58,9 @@ func averagedUsers(cells []Cell) []User {
 	return users
 }
 
-// HalfWidth returns half the width of the 95 % interval of the mean of a measure over such cells: over the
-// seeds if they are enough and make a difference, else over the weeks of the jobs; false if neither can be
-// had.
+// HalfWidth returns half the width of the 95 % interval of the mean of a measure over such cells:
+// over the seeds if they are enough and make a difference, else over the weeks of the jobs; false
+// if neither can be had.
 func HalfWidth(cells []Cell, measure string) (float64, bool) {
 	var values []float64
 	var weeks []metrics.Weeks
@@ -81,8 +81,8 @@ func HalfWidth(cells []Cell, measure string) (float64, bool) {
 	return intervals.OfMean(metrics.Pooled(weeks...), measure)
 }
 
-// OverSeeds returns the cells of schedulers on workloads, each averaged over its seeds, in the order of the
-// first of each.
+// OverSeeds returns the cells of schedulers on workloads, each averaged over its seeds, in the
+// order of the first of each.
 func OverSeeds(cells []Cell) []Cell {
 	all := BySeed(cells)
 	averaged := make([]Cell, len(all))
@@ -92,8 +92,8 @@ func OverSeeds(cells []Cell) []Cell {
 	return averaged
 }
 
-// BySeed puts the cells together that differ in their seed alone, in the order of the first of each. A cell
-// that is there twice stays apart.
+// BySeed puts the cells together that differ in their seed alone, in the order of the first of
+// each. A cell that is there twice stays apart.
 func BySeed(cells []Cell) [][]Cell {
 	type name struct {
 		trace, model, scheduler, policy, order, estimates string
@@ -114,8 +114,8 @@ func BySeed(cells []Cell) [][]Cell {
 	return all
 }
 
-// JitterText says how the keys of the queue's order were jittered and under which schedulers they were not,
-// as a part of a sentence; "" if they never were.
+// JitterText says how the keys of the queue's order were jittered and under which schedulers they
+// were not, as a part of a sentence; "" if they never were.
 func (k Keys) JitterText() string {
 	share := 0.0
 	var none []string
