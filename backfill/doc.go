@@ -87,6 +87,7 @@
 //   - patience.go: when a policy that fails is given up
 //   - refusal.go: a decision that did not count, and of which kind the failure is
 //   - elapsed.go: the events that the host adds: overruns, missed starts, changed candidates
+//   - correction.go: when jobs are expected to end that have outlived what was predicted
 //   - resume.go: continuing from a snapshot
 //   - policy.go: a policy by name, with its options
 //   - option.go, values.go: options, their checks and their values

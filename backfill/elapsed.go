@@ -138,25 +138,3 @@ func (s *State) moves(p *profile.Profile, r *record, set *Candidates) bool {
 		return !p.EverFits(request)
 	}
 }
-
-// ExpectedEnd returns when a job that runs since start is expected to end, if it is expected to run
-// for the given time and has not ended by now. If it has outlived that time, the time is doubled
-// until the end is later than now, up to the job's limit; past the limit, the limit is doubled.
-func ExpectedEnd(j *Job, runs, start, now Time) Time {
-	limit := j.limit()
-	for _, step := range []Time{max(1, min(runs, limit)), limit} {
-		for end := step; end < Forever; end *= 2 {
-			capped := end
-			if step < limit {
-				capped = min(end, limit)
-			}
-			if start+capped > now {
-				return start + capped
-			}
-			if capped != end {
-				break
-			}
-		}
-	}
-	return Forever
-}

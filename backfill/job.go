@@ -35,6 +35,8 @@ type Job struct {
 	// Limit is the run time at which the job is killed; 0: the same as
 	// Estimate.
 	Limit Time
+	// Correction is what is expected of the job once it has outlived what was predicted.
+	Correction Correction
 	// Candidates is the ID of the job's candidate set.
 	Candidates int
 	// Unestimated marks a job that came without an estimate and got the
@@ -123,6 +125,8 @@ func (j *Job) validate(resources int) error {
 	switch {
 	case j.Nodes < 1 || j.Nodes > MaxChunks:
 		return fmt.Errorf("job %d: %d chunks: must be from 1 to %d", j.ID, j.Nodes, MaxChunks)
+	case int(j.Correction) >= len(corrections):
+		return fmt.Errorf("job %d: correction %d: there is none", j.ID, j.Correction)
 	case j.Whole && j.Nodes != 1:
 		return fmt.Errorf("job %d: %d chunks: must be 1, as it takes a bundle whole", j.ID, j.Nodes)
 	case j.Estimate < 1 || j.Estimate > MaxTime:

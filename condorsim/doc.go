@@ -24,7 +24,7 @@
 // events. What becomes of promises is in guarantees.go. [Happened] makes a result of the starts that a
 // trace or a history records, so that what really happened stands beside policies (happened.go). What
 // jobs occupied then is in occupied.go, too. What a run does not heed of its files is said before it (doubts.go); outage_dates.go
-// has outages that begin at a date.
+// has outages that begin at a date; jitter.go moves the keys of the queue's order at random.
 //
 // This package schedules nothing: matching, ordering, planning and the checks of jobs are left to
 // the negotiator. It only says when things happen.

@@ -94,12 +94,10 @@ func foreseen(o *outlook.Outlook, s *backfill.State) map[backfill.JobID]backfill
 	return found
 }
 
-// endOf returns when a running job ends by its prediction, doubled while it has outlived that.
+// endOf returns when a running job ends by its prediction, corrected if it has outlived that.
 func endOf(j backfill.JobState, known outlook.Prediction, now backfill.Time) backfill.Time {
-	for d := known.Predicted; d < known.Requested; d *= 2 {
-		if j.Start+d > now {
-			return j.Start + d
-		}
+	if end, within := known.Correction.End(j.Start, known.Predicted, known.Requested, now); within {
+		return end
 	}
 	return j.End
 }

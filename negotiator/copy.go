@@ -34,6 +34,8 @@ type RunTimes struct {
 	estimate.Uses
 	Requested backfill.Time
 	Runs      bool // the job runs now
+	// Correction is what is expected of the job once it has outlived what was predicted.
+	Correction backfill.Correction
 }
 
 // Expected is a job that a play submits although nobody has: such as one of the past that may come
@@ -58,7 +60,9 @@ func (n *Negotiator) Copy() Copy {
 		Delays: n.delays, World: n.world,
 	}
 	for id, known := range p.known {
-		c.Predicted[id] = RunTimes{Uses: known.Uses, Requested: p.requested(p.jobs.get(id)), Runs: s.IsRunning(id)}
+		c.Predicted[id] = RunTimes{
+			Uses: known.Uses, Requested: p.requested(p.jobs.get(id)), Runs: s.IsRunning(id), Correction: p.set.Correction(),
+		}
 	}
 	if n.GivenUp() != nil { // plays go on as the cycles do
 		c.Policy = n.fallback

@@ -225,6 +225,7 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 		_, _, planned := n.State().Planned(before.ID)
 		yields := a.distrusted && n.predictions.guarantees && (e.Job.Estimate > before.Estimate || n.reviews.broken && planned)
 		if !yields && e.Job.Estimate == before.Estimate && e.Job.Running == before.Running && e.Job.Limit == before.Limit &&
+			e.Job.Correction == before.Correction &&
 			slices.Equal(e.Job.Takes, before.Takes) && slices.Equal(e.Job.Request, before.Request) {
 			return
 		}

@@ -16,6 +16,7 @@ type Order struct {
 	named                backfill.Order
 	once                 bool // named is of one cycle, see OrderOfCycle
 	expression, waitTime *classad.Expr
+	scale                func(backfill.JobID) float64 // nil: keys are as they are; see Scaled
 }
 
 // waitTime is the expression for how long a job has been in its queue.
@@ -65,6 +66,27 @@ func OrderOfCycle(key backfill.Order) Order { return Order{named: key, once: tru
 
 // OfCycle reports whether the keys hold for one cycle; see [OrderOfCycle].
 func (o Order) OfCycle() bool { return o.once }
+
+// Scaled returns the order with each key multiplied by a positive factor of the job's own, which
+// must be the same whenever it is asked for: keys move as they did. Where keys are places in a line
+// ([Order.OfCycle]), or all alike as under fcfs, nothing changes.
+func (o Order) Scaled(factor func(backfill.JobID) float64) Order {
+	if !o.once {
+		o.scale = factor
+	}
+	return o
+}
+
+// scaled multiplies the keys of an order, if they are to be.
+func (o Order) scaled(order backfill.Order) backfill.Order {
+	if o.scale == nil || order == nil {
+		return order
+	}
+	return func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
+		key, moves := order(j, at)
+		return key * o.scale(j.ID), moves
+	}
+}
 
 // IsExpression reports whether the order is an expression, which sees the jobs' ads.
 func (o Order) IsExpression() bool { return o.expression != nil }
@@ -134,7 +156,7 @@ func (o Order) of(
 	job func(backfill.JobID) *Job, resources []string, slack backfill.Time, world World,
 ) (backfill.Order, *priorities) {
 	if o.expression == nil {
-		return o.named, nil
+		return o.scaled(o.named), nil
 	}
 	p := &priorities{
 		order: o, resources: resources, slack: slack, job: job, known: map[backfill.JobID]*priority{}, start: world.Start,
@@ -143,7 +165,7 @@ func (o Order) of(
 		p.asked = true
 		return p.start + int64(p.now)
 	}}
-	return p.key, p
+	return o.scaled(p.key), p
 }
 
 // Of returns the order as a function over these jobs, in a pool with these resources, cpus first, and

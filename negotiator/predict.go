@@ -104,7 +104,7 @@ func (p *predictions) plan(j *backfill.Job, job *Job) {
 	requested := p.requested(job)
 	j.Estimate, j.Limit, j.Unestimated = requested, job.Limit, job.Estimate == 0
 	if u := p.known[job.ID]; u != nil && !p.guarantees && (u.Backfill != requested || u.Running != requested) {
-		j.Estimate, j.Limit = u.Backfill, cmp.Or(job.Limit, requested)
+		j.Estimate, j.Limit, j.Correction = u.Backfill, p.limit(job), p.set.Correction()
 		if u.Running != u.Backfill {
 			j.Running = u.Running + p.slack
 		}
@@ -114,6 +114,9 @@ func (p *predictions) plan(j *backfill.Job, job *Job) {
 		j.Limit += p.slack
 	}
 }
+
+// limit returns the run time beyond which no prediction goes.
+func (p *predictions) limit(job *Job) backfill.Time { return cmp.Or(job.Limit, p.requested(job)) }
 
 // runs returns how long a job is expected to run, counted from its start.
 func runs(j *backfill.Job) backfill.Time { return cmp.Or(j.Running, j.Estimate) }
@@ -146,16 +149,19 @@ func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	return known.ordered
 }
 
-// expectedEnd returns when a running job ends by its predicted run time, or by the one that counts in
-// the place of the one that it states. The parameter end is when the job ends by its stated run time;
-// expectedEnd returns that one if the other end is not in the future.
+// expectedEnd returns when a running job ends by its predicted run time, corrected if it has
+// outlived that, or by the one that counts in the place of the one that it states. The parameter
+// end is when the job ends by its stated run time; expectedEnd returns that one if the other end is
+// not in the future.
 func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
 	job := p.jobs.get(end.Job)
-	runs := p.requested(job)
+	start := end.At - p.stated(job)
 	if known := p.known[end.Job]; known != nil && p.planned() {
-		runs = known.Running
+		if at, within := p.set.Correction().End(start, known.Running, p.limit(job), now); within {
+			return at
+		}
 	}
-	if at := end.At - p.stated(job) + runs; at > now {
+	if at := start + p.requested(job); at > now {
 		return at
 	}
 	return end.At

@@ -171,7 +171,7 @@ func TestAJobThatComesBackKeepsItsPrediction(t *testing.T) {
 	}}})
 	require.EqualValues(t, 5, standing(t, n, 1).End)
 	cycle(t, n, Delta{Now: 5})
-	require.EqualValues(t, 9, standing(t, n, 1).End, "doubled")
+	require.EqualValues(t, 11, standing(t, n, 1).End, "it is over, and the request counts")
 	cycle(t, n, Delta{Now: 6, Ends: []End{{Job: 1, At: 20}}})
 	require.EqualValues(t, 14, standing(t, n, 1).End, "the reported end is by its request")
 }
@@ -179,19 +179,20 @@ func TestAJobThatComesBackKeepsItsPrediction(t *testing.T) {
 func TestSwitchingEstimators(t *testing.T) {
 	actual := map[backfill.JobID]backfill.Time{1: 2, 2: 3, 3: 4, 4: 5}
 	n := predicting(t, "easy", "fcfs", estimate.Settings{}, actual)
+	accurate := estimate.Settings{All: "accurate", Options: map[string]string{"correct": "double"}}
 	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, ""), newSlot(t, "b", 1, "")}, Submitted: []*Job{
 		newJob(t, 1, 2, ""), newJob(t, 2, 1, ""), newJob(t, 3, 2, ""), newJob(t, 4, 1, ""),
 	}})
 	require.EqualValues(t, 10, standing(t, n, 1).End)
 
-	require.NoError(t, n.Change(change(t, "easy", "fcfs", estimate.Settings{All: "accurate"})))
+	require.NoError(t, n.Change(change(t, "easy", "fcfs", accurate)))
 	cycle(t, n, Delta{Now: 3})
 	require.EqualValues(t, 4, standing(t, n, 1).End, "it has passed, and is doubled")
 	require.EqualValues(t, 6, standing(t, n, 2).End, "it is now, and is doubled")
 	require.Equal(t, [3]backfill.Time{4, 0, 10}, times(t, n, 3))
 	require.EqualValues(t, 4, standing(t, n, 3).Start)
 
-	require.NoError(t, n.Change(change(t, "conservative", "fcfs", estimate.Settings{All: "accurate"})))
+	require.NoError(t, n.Change(change(t, "conservative", "fcfs", accurate)))
 	r := cycle(t, n, Delta{Now: 3, StartFailed: []backfill.JobID{2}})
 	require.Empty(t, r.Decision.Broken)
 	require.Equal(t, []string{"1.2@b×1"}, started(r))

@@ -348,7 +348,7 @@ func (d *Driver) submission(now backfill.Time) backfill.Event {
 		j.Limit = 1 + backfill.Time(d.random.IntN(30))
 	}
 	if d.Predicted && j.ID%2 == 0 {
-		j.Running = 1 + backfill.Time(j.ID*13%30)
+		j.Running, j.Correction = 1+backfill.Time(j.ID*13%30), backfill.Correction(j.ID%3) //nolint:gosec // 0 to 2
 	}
 	if d.deferred && d.random.IntN(3) == 0 {
 		j.Release = max(0, now-5+backfill.Time(d.random.IntN(40)))

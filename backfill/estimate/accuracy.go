@@ -11,6 +11,7 @@ type options struct {
 	percentile, threshold, window int
 	maxAge                        backfill.Time
 	userKeys, projectKeys         []string
+	correct                       backfill.Correction
 }
 
 // key is a label and its value, by which jobs are grouped, such as the jobs of one user. Jobs

@@ -47,6 +47,7 @@ type Set struct {
 	knows                    bool // one of them has an estimator that knows the actual run times
 	records                  records
 	files                    []*named // those that were read
+	correct                  backfill.Correction
 }
 
 // learner is an estimator's memory of the jobs in the history, which it learns one by one.
@@ -69,7 +70,7 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 	if h == nil {
 		h = NewHistory(0)
 	}
-	set := &Set{history: h, requested: true, records: newRecords(o)}
+	set := &Set{history: h, requested: true, records: newRecords(o), correct: o.correct}
 	makes := maker{set: set, options: o, open: open}
 	index := map[spec]int{}
 	for i, use := range []*int{&set.order, &set.backfill, &set.running} {
@@ -95,6 +96,15 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 // Requested reports whether Estimate would always return what the job requests, so that it need not
 // be called.
 func (s *Set) Requested() bool { return s.requested }
+
+// Correction says what is expected of a running job that has outlived what the set estimated; nil
+// has none that could be outlived.
+func (s *Set) Correction() backfill.Correction {
+	if s == nil {
+		return 0
+	}
+	return s.correct
+}
 
 // Estimate returns the run times to plan the job with, one for each use.
 func (s *Set) Estimate(j *Job) Uses {

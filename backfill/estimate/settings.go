@@ -169,6 +169,10 @@ func Options() []backfill.Option {
 			Name: projectKey, Default: "project,account,group", Type: backfill.List, Check: someLabel,
 			Doc: "labels that name the project; likewise",
 		},
+		{
+			Name: correct, Default: backfill.AtLimit.String(), Type: backfill.Choice, Choices: backfill.Corrections(),
+			Doc: "what is expected of a running job that has outlived its prediction",
+		},
 	}
 }
 
@@ -192,6 +196,9 @@ func readOptions(given map[string]string) (o options, err error) {
 	o = options{
 		percentile: v.Int("percentile"), threshold: v.Int("threshold"), window: v.Int("window"), maxAge: v.Time(maxAge),
 		userKeys: v.List(userKey), projectKeys: v.List(projectKey),
+	}
+	if o.correct, err = backfill.CorrectionNamed(v.Choice(correct)); err != nil {
+		return o, err
 	}
 	if 0 < o.window && o.window < o.threshold {
 		return o, &backfill.OptionsError{Err: fmt.Errorf("%s: option window=%d with threshold=%d: nothing would "+

@@ -22,6 +22,9 @@ type Estimator struct {
 	oracle bool // the estimator needs the actual run times
 	// reads are the names of the options that the estimator uses. It learns if there are any.
 	reads []string
+	// outlived says that jobs may outlive what the estimator gives, so that it matters what is
+	// expected then.
+	outlived bool
 }
 
 const (
@@ -32,6 +35,7 @@ const (
 	maxAge     = "max-age"
 	userKey    = "user-key"
 	projectKey = "project-key"
+	correct    = "correct"
 )
 
 // Estimators returns all estimators.
@@ -44,16 +48,19 @@ func Estimators() []Estimator {
 		{Name: requested, Doc: "what the job requests"},
 		{
 			Name: "user", Doc: "request × how much of theirs the user's past jobs used (80th percentile)",
-			reads: accuracies(userKey),
+			reads: accuracies(userKey), outlived: true,
 		},
-		{Name: "project", Doc: "the same for the project's past jobs", reads: accuracies(projectKey)},
-		{Name: combinedName, Doc: "request × the mean of the two, or the one that is known", reads: both},
-		{Name: selective, Doc: "combined for order and backfill, requested for running jobs", reads: both},
+		{Name: "project", Doc: "the same for the project's past jobs", reads: accuracies(projectKey), outlived: true},
+		{Name: combinedName, Doc: "request × the mean of the two, or the one that is known", reads: both, outlived: true},
+		{Name: selective, Doc: "combined for order and backfill, requested for running jobs", reads: both, outlived: true},
 		{
 			Name: "tsafrir", Doc: "the mean of the user's last two run times, at most the request",
-			reads: []string{maxAge, userKey},
+			reads: []string{maxAge, userKey}, outlived: true,
 		},
-		{Name: "file", Argument: "PATH", Doc: "what a file says, in lines of name,seconds; other jobs: the request"},
+		{
+			Name: "file", Argument: "PATH", Doc: "what a file says, in lines of name,seconds; other jobs: the request",
+			outlived: true,
+		},
 		{Name: "accurate", Doc: "the actual run time (simulations only)", oracle: true},
 		{
 			Name: "mix", Argument: "A", Doc: "A × actual + (1 − A) × request, A from 0 to 1 (simulations only)",
@@ -108,7 +115,7 @@ func readers(option string) string {
 // goesBy reports whether the estimator uses an option. For the option "", it reports whether the
 // estimator uses any, which means that it learns.
 func (e Estimator) goesBy(option string) bool {
-	return slices.Contains(e.reads, option) || option == "" && len(e.reads) > 0
+	return slices.Contains(e.reads, option) || option == "" && len(e.reads) > 0 || option == correct && e.outlived
 }
 
 // spec is an estimator that the user chose: its name and its argument, "" if it has none.
@@ -271,6 +278,10 @@ Options (--estimates-opt NAME=VALUE):
 	text.WriteString(`
 An option that no estimator which was chosen goes by is refused. tsafrir goes by max-age and
 user-key alone, user by no project-key, project by no user-key; what does not learn goes by none.
+What a job may outlive goes by correct: all but requested, accurate and mix. At correct=request, a
+running job that has outlived what was foretold is taken to end at its request; at double, the time
+is doubled until it is not over; at tsafrir, it goes up by 1, 5, 15, 30 min, 1, 2, 5, 10, 20, 50 and
+100 h, one after the other. None goes beyond the request before that is over.
 `)
 	return text.String()
 }

@@ -173,9 +173,9 @@ func (s *Scheduler) expand() []scheduler {
 	return all
 }
 
-// cellID returns the name of a cell, which is one simulation. It leaves out a load, estimates and a
-// seed that are the defaults, so that a cell keeps its name when a sweep grows.
-func cellID(trace, label string, load float64, e estimates, seed uint64) string {
+// cellID returns the name of a cell, which is one simulation. It leaves out a load, estimates, a
+// jitter and a seed that are the defaults, so that a cell keeps its name when a sweep grows.
+func cellID(trace, label string, load float64, e estimates, jitter float64, seed uint64) string {
 	parts := []string{trace, label}
 	if load != 1 {
 		parts = append(parts, "load="+formatLoad(load))
@@ -185,6 +185,9 @@ func cellID(trace, label string, load float64, e estimates, seed uint64) string 
 	}
 	if e.scaled() {
 		parts = append(parts, "scale-estimates="+formatLoad(e.scale))
+	}
+	if jitter != 0 {
+		parts = append(parts, "jitter-keys="+strconv.FormatFloat(jitter, 'f', -1, 64))
 	}
 	if seed != 0 {
 		parts = append(parts, "seed="+strconv.FormatUint(seed, 10))

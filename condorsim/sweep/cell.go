@@ -63,6 +63,7 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 	}
 	sinks := []negotiator.Sink{sink}
 	if chooser := deciders.chooser; chooser != nil {
+		c.jitterPortfolio(chooser)
 		chooser.TakeCharge(&config)
 		chooser.Use(config.Planning, estimates)
 		sinks = append(sinks, chooser)
@@ -77,6 +78,7 @@ func (p *Sweep) simulate(ctx context.Context, c *cell, w *condorsim.Workload,
 			return done, err
 		}
 	}
+	config.Order = c.jitter().Of(config.Order)
 	r, err := p.run(ctx, w, config, sinks...)
 	switch {
 	case err != nil:

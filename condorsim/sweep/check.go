@@ -321,6 +321,7 @@ func (c *checker) axes(f *File) {
 	}
 	unique(c, f.EstimateModels, at("estimate_models"), func(s string) string { return s })
 	c.scales(f)
+	c.err("jitter_keys", condorsim.Jitter{Keys: f.JitterKeys}.Validate())
 	unique(c, f.Seeds, at("seeds"), func(s uint64) string { return strconv.FormatUint(s, 10) })
 }
 

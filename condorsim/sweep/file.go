@@ -36,6 +36,9 @@ type File struct {
 	// them, each trace has its own.
 	ScaleEstimates []float64 `yaml:"scale_estimates"`
 	Seeds          []uint64  `yaml:"seeds"`
+	// JitterKeys is the share by which the keys of the queue's order are moved at random; see
+	// [condorsim.Jitter].
+	JitterKeys float64 `yaml:"jitter_keys"`
 
 	path string
 	text []byte

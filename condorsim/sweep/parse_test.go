@@ -320,7 +320,7 @@ func FuzzParse(f *testing.F) {
 		for _, trace := range s.Traces {
 			for _, one := range s.schedulers() {
 				for _, load := range s.loads() {
-					id := strings.ToLower(cellID(trace.Name, one.label, load, estimates{model: given}, 0))
+					id := strings.ToLower(cellID(trace.Name, one.label, load, estimates{model: given}, 0, 0))
 					require.False(t, seen[id], id)
 					require.NotContains(t, id, "/")
 					require.False(t, strings.HasPrefix(id, "."), id)

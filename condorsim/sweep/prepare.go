@@ -260,16 +260,7 @@ func (p *Sweep) expand(f *File, in *input) error {
 		for _, stated := range f.estimates() {
 			for _, seed := range f.seeds() {
 				for _, s := range f.schedulers() {
-					key := results.Key{
-						ID: cellID(in.Name, s.label, load, stated, seed), Trace: in.Name,
-						Scheduler: s.label, Policy: s.policy, Options: s.options,
-						Order: p.policies[s.policy].OrderUnless(s.order),
-						Load:  load, EstimateModel: stated.String(), Seed: seed, Estimates: estimatesKey(s.estimates), Trust: s.trust,
-						SlotEnd: s.slotEnd,
-					}
-					if s.policy == auto.Name || s.policy == condorsim.HistoryPolicy {
-						key.Order = "" // it is chosen, too, or nobody knows it
-					}
+					key := p.key(f, in.Name, s, load, stated, seed)
 					var err error
 					if key.Inputs, err = p.digest(f, in, s, key); err != nil {
 						return err

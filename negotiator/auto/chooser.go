@@ -111,6 +111,14 @@ func (c *Chooser) TakeCharge(config *negotiator.Config) {
 	config.Policy, config.Fallback, config.Order = base.Policy, base.Fallback, base.Order
 }
 
+// Scale has the keys of all candidates' orders multiplied by a factor of each job; see
+// [negotiator.Order.Scaled]. It must be called before TakeCharge.
+func (c *Chooser) Scale(factor func(backfill.JobID) float64) {
+	for i := range c.candidates {
+		c.candidates[i].Order = c.candidates[i].Order.Scaled(factor)
+	}
+}
+
 // Use says which planning and estimators the pool has, which stay in use; nil: no estimators.
 func (c *Chooser) Use(planning backfill.Planning, estimates *estimate.Set) {
 	c.planning, c.estimates = planning, estimates

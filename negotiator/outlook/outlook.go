@@ -155,7 +155,8 @@ func (o *Outlook) StartWith(runTime func(j *backfill.Job, so backfill.Time) back
 				return max(u.end-o.slack, now)
 			}
 			started = cmp.Or(u.began, u.runs, started)
-			return max(u.lease, backfill.ExpectedEnd(j, runTime(j, max(0, now-started)), started, now))
+			correction := o.known[j.ID].Correction
+			return max(u.lease, correction.ExpectedEnd(j, runTime(j, max(0, now-started)), started, now))
 		},
 	}
 }

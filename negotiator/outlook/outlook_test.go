@@ -42,12 +42,12 @@ func TestOutlook(t *testing.T) {
 		require.Equal(t, map[backfill.JobID]backfill.Time{2: 4, 3: 7}, told(t, t, n, ahead.Bounds{}), policy)
 		one, known := New(n).Of(2)
 		require.True(t, known)
-		require.Equal(t, Prediction{Requested: 10, Predicted: 3}, one)
+		require.Equal(t, Prediction{Requested: 10, Predicted: 3, Correction: backfill.AtLimit}, one)
 		_, known = New(n).Of(3)
 		require.False(t, known)
 		cycle(t, n, negotiator.Delta{Now: 5})
-		require.Equal(t, map[backfill.JobID]backfill.Time{2: 8, 3: 11}, told(t, t, n, ahead.Bounds{}),
-			"the first one has outlived its prediction, %s", policy)
+		require.Equal(t, map[backfill.JobID]backfill.Time{2: 10, 3: 13}, told(t, t, n, ahead.Bounds{}),
+			"the first one has outlived its prediction, and its request counts, %s", policy)
 	}
 }
 

@@ -16,14 +16,18 @@ type Predictions struct {
 }
 
 // Prediction is how long a job is expected to run, if that differs from what it requests.
-type Prediction struct{ Requested, Predicted backfill.Time }
+type Prediction struct {
+	Requested, Predicted backfill.Time
+	// Correction is what is expected of the job once it has outlived that.
+	Correction backfill.Correction
+}
 
 // Of returns the prediction of a job; false if the job is expected to run for as long as it
 // requests. Under a policy that gives guarantees it is the one that the order uses, as the plan uses
 // the requested time.
 func (p Predictions) Of(id backfill.JobID) (Prediction, bool) {
 	known, found := p.known[id]
-	one := Prediction{Requested: known.Requested, Predicted: known.Backfill}
+	one := Prediction{Requested: known.Requested, Predicted: known.Backfill, Correction: known.Correction}
 	switch {
 	case p.guarantees:
 		one.Predicted = known.Order
@@ -73,9 +77,10 @@ func (p Predictions) planned(j *backfill.Job) backfill.Time {
 // is not to count, by what it requests. It is what a negotiator does, without the job's ad.
 func (p Predictions) replanned(j *backfill.Job, known negotiator.RunTimes, predicted bool) backfill.Job {
 	now, requested := *j, p.Requested(j)
-	now.Estimate, now.Running = requested+p.slack, 0
+	now.Estimate, now.Running, now.Correction = requested+p.slack, 0, 0
 	if predicted && (known.Backfill != requested || known.Running != requested) {
 		now.Estimate, now.Limit = known.Backfill+p.slack, cmp.Or(j.Limit, requested+p.slack)
+		now.Correction = known.Correction
 		if known.Running != known.Backfill {
 			now.Running = known.Running + p.slack
 		}

@@ -36,7 +36,9 @@ func (o *Outlook) predict(set *estimate.Set) map[backfill.JobID]negotiator.RunTi
 			Requested: r, Unestimated: before.Job.Unestimated, Labels: before.Job.Labels,
 		})
 		if uses != (estimate.Uses{Order: r, Backfill: r, Running: r}) {
-			all[before.Job.ID] = negotiator.RunTimes{Uses: uses, Requested: r, Runs: before.Running}
+			all[before.Job.ID] = negotiator.RunTimes{
+				Uses: uses, Requested: r, Runs: before.Running, Correction: set.Correction(),
+			}
 		}
 	}
 	return all
@@ -67,7 +69,8 @@ func (o *Outlook) replan(s *backfill.State, predicted map[backfill.JobID]negotia
 	for _, before := range s.Snapshot().Jobs {
 		known, found := predicted[before.Job.ID]
 		now := o.replanned(before.Job, known, found && !guarantees)
-		if now.Estimate == before.Job.Estimate && now.Running == before.Job.Running && now.Limit == before.Job.Limit {
+		if now.Estimate == before.Job.Estimate && now.Running == before.Job.Running && now.Limit == before.Job.Limit &&
+			now.Correction == before.Job.Correction {
 			continue
 		}
 		e := backfill.Event{Kind: backfill.Changed, Job: &now}

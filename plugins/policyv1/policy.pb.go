@@ -401,6 +401,61 @@ func (EventKind) EnumDescriptor() ([]byte, []int) {
 	return file_policy_proto_rawDescGZIP(), []int{2}
 }
 
+// Correction says what is expected of a job that has outlived what was predicted.
+type Correction int32
+
+const (
+	// CORRECTION_UNSPECIFIED is its run time doubled until the end is in the future, up
+	// to the limit.
+	Correction_CORRECTION_UNSPECIFIED Correction = 0
+	// CORRECTION_AT_LIMIT is the limit at once.
+	Correction_CORRECTION_AT_LIMIT Correction = 1
+	// CORRECTION_IN_STEPS is its run time and 1, 5, 15, 30 min, 1, 2, 5, 10, 20, 50 and
+	// 100 h, as many of them as needed, up to the limit.
+	Correction_CORRECTION_IN_STEPS Correction = 2
+)
+
+// Enum value maps for Correction.
+var (
+	Correction_name = map[int32]string{
+		0: "CORRECTION_UNSPECIFIED",
+		1: "CORRECTION_AT_LIMIT",
+		2: "CORRECTION_IN_STEPS",
+	}
+	Correction_value = map[string]int32{
+		"CORRECTION_UNSPECIFIED": 0,
+		"CORRECTION_AT_LIMIT":    1,
+		"CORRECTION_IN_STEPS":    2,
+	}
+)
+
+func (x Correction) Enum() *Correction {
+	p := new(Correction)
+	*p = x
+	return p
+}
+
+func (x Correction) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Correction) Descriptor() protoreflect.EnumDescriptor {
+	return file_policy_proto_enumTypes[3].Descriptor()
+}
+
+func (Correction) Type() protoreflect.EnumType {
+	return &file_policy_proto_enumTypes[3]
+}
+
+func (x Correction) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Correction.Descriptor instead.
+func (Correction) EnumDescriptor() ([]byte, []int) {
+	return file_policy_proto_rawDescGZIP(), []int{3}
+}
+
 // ActionKind says what a policy did. All but the last two are about a job that
 // waits.
 type ActionKind int32
@@ -479,11 +534,11 @@ func (x ActionKind) String() string {
 }
 
 func (ActionKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_policy_proto_enumTypes[3].Descriptor()
+	return file_policy_proto_enumTypes[4].Descriptor()
 }
 
 func (ActionKind) Type() protoreflect.EnumType {
-	return &file_policy_proto_enumTypes[3]
+	return &file_policy_proto_enumTypes[4]
 }
 
 func (x ActionKind) Number() protoreflect.EnumNumber {
@@ -492,7 +547,7 @@ func (x ActionKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ActionKind.Descriptor instead.
 func (ActionKind) EnumDescriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{3}
+	return file_policy_proto_rawDescGZIP(), []int{4}
 }
 
 // PlacementRule says which of the slots that could host a job do. It is the
@@ -545,11 +600,11 @@ func (x PlacementRule) String() string {
 }
 
 func (PlacementRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_policy_proto_enumTypes[4].Descriptor()
+	return file_policy_proto_enumTypes[5].Descriptor()
 }
 
 func (PlacementRule) Type() protoreflect.EnumType {
-	return &file_policy_proto_enumTypes[4]
+	return &file_policy_proto_enumTypes[5]
 }
 
 func (x PlacementRule) Number() protoreflect.EnumNumber {
@@ -558,7 +613,7 @@ func (x PlacementRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PlacementRule.Descriptor instead.
 func (PlacementRule) EnumDescriptor() ([]byte, []int) {
-	return file_policy_proto_rawDescGZIP(), []int{4}
+	return file_policy_proto_rawDescGZIP(), []int{5}
 }
 
 // DescribeRequest asks for the description.
@@ -2539,7 +2594,11 @@ type Job struct {
 	Release int64 `protobuf:"zigzag64,15,opt,name=release,proto3" json:"release,omitempty"`
 	// takes is what the job takes of rows while it runs, or its reservation lasts, by
 	// ascending row.
-	Takes         []*Take `protobuf:"bytes,16,rep,name=takes,proto3" json:"takes,omitempty"`
+	Takes []*Take `protobuf:"bytes,16,rep,name=takes,proto3" json:"takes,omitempty"`
+	// correction is what is expected of the job once it has outlived its run time, if
+	// that was predicted and is less than the limit. The host says so by an
+	// EVENT_KIND_ESTIMATE_CHANGED, so that most plugins need not look.
+	Correction    Correction `protobuf:"varint,17,opt,name=correction,proto3,enum=policyv1.Correction" json:"correction,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2684,6 +2743,13 @@ func (x *Job) GetTakes() []*Take {
 		return x.Takes
 	}
 	return nil
+}
+
+func (x *Job) GetCorrection() Correction {
+	if x != nil {
+		return x.Correction
+	}
+	return Correction_CORRECTION_UNSPECIFIED
 }
 
 // Slot is one partitionable or static slot.
@@ -3491,7 +3557,7 @@ const file_policy_proto_rawDesc = "" +
 	"\tplacement\x18\t \x01(\v2\x13.policyv1.PlacementR\tplacement\x12\x14\n" +
 	"\x05start\x18\n" +
 	" \x01(\x12R\x05start\x12\x0e\n" +
-	"\x02by\x18\v \x01(\x03R\x02by\"\x94\x04\n" +
+	"\x02by\x18\v \x01(\x03R\x02by\"\xca\x04\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06submit\x18\x02 \x01(\x12R\x06submit\x12\x1f\n" +
@@ -3513,7 +3579,10 @@ const file_policy_proto_rawDesc = "" +
 	"\arunning\x18\r \x01(\x03R\arunning\x12\x14\n" +
 	"\x05whole\x18\x0e \x01(\bR\x05whole\x12\x18\n" +
 	"\arelease\x18\x0f \x01(\x12R\arelease\x12$\n" +
-	"\x05takes\x18\x10 \x03(\v2\x0e.policyv1.TakeR\x05takes\x1a9\n" +
+	"\x05takes\x18\x10 \x03(\v2\x0e.policyv1.TakeR\x05takes\x124\n" +
+	"\n" +
+	"correction\x18\x11 \x01(\x0e2\x14.policyv1.CorrectionR\n" +
+	"correction\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"X\n" +
@@ -3614,7 +3683,12 @@ const file_policy_proto_rawDesc = "" +
 	"\x10EVENT_KIND_FOUND\x10\f\x12\x17\n" +
 	"\x13EVENT_KIND_RELEASED\x10\r\x12\x1a\n" +
 	"\x16EVENT_KIND_ENDS_SOONER\x10\x0e\x12\x15\n" +
-	"\x11EVENT_KIND_PINNED\x10\x0f*\xd5\x01\n" +
+	"\x11EVENT_KIND_PINNED\x10\x0f*Z\n" +
+	"\n" +
+	"Correction\x12\x1a\n" +
+	"\x16CORRECTION_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13CORRECTION_AT_LIMIT\x10\x01\x12\x17\n" +
+	"\x13CORRECTION_IN_STEPS\x10\x02*\xd5\x01\n" +
 	"\n" +
 	"ActionKind\x12\x1b\n" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -3646,108 +3720,110 @@ func file_policy_proto_rawDescGZIP() []byte {
 	return file_policy_proto_rawDescData
 }
 
-var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_policy_proto_goTypes = []any{
 	(Feature)(0),             // 0: policyv1.Feature
 	(OptionType)(0),          // 1: policyv1.OptionType
 	(EventKind)(0),           // 2: policyv1.EventKind
-	(ActionKind)(0),          // 3: policyv1.ActionKind
-	(PlacementRule)(0),       // 4: policyv1.PlacementRule
-	(*DescribeRequest)(nil),  // 5: policyv1.DescribeRequest
-	(*DescribeResponse)(nil), // 6: policyv1.DescribeResponse
-	(*Option)(nil),           // 7: policyv1.Option
-	(*HostMessage)(nil),      // 8: policyv1.HostMessage
-	(*PolicyMessage)(nil),    // 9: policyv1.PolicyMessage
-	(*Configure)(nil),        // 10: policyv1.Configure
-	(*Ready)(nil),            // 11: policyv1.Ready
-	(*Sync)(nil),             // 12: policyv1.Sync
-	(*Fork)(nil),             // 13: policyv1.Fork
-	(*Drop)(nil),             // 14: policyv1.Drop
-	(*Decide)(nil),           // 15: policyv1.Decide
-	(*Settled)(nil),          // 16: policyv1.Settled
-	(*Decision)(nil),         // 17: policyv1.Decision
-	(*OutOfStep)(nil),        // 18: policyv1.OutOfStep
-	(*Failure)(nil),          // 19: policyv1.Failure
-	(*Round)(nil),            // 20: policyv1.Round
-	(*Row)(nil),              // 21: policyv1.Row
-	(*Take)(nil),             // 22: policyv1.Take
-	(*Planning)(nil),         // 23: policyv1.Planning
-	(*Bundle)(nil),           // 24: policyv1.Bundle
-	(*JobKey)(nil),           // 25: policyv1.JobKey
-	(*CandidateSet)(nil),     // 26: policyv1.CandidateSet
-	(*Amounts)(nil),          // 27: policyv1.Amounts
-	(*Windows)(nil),          // 28: policyv1.Windows
-	(*Window)(nil),           // 29: policyv1.Window
-	(*Event)(nil),            // 30: policyv1.Event
-	(*Job)(nil),              // 31: policyv1.Job
-	(*Slot)(nil),             // 32: policyv1.Slot
-	(*Placement)(nil),        // 33: policyv1.Placement
-	(*Action)(nil),           // 34: policyv1.Action
-	(*Snapshot)(nil),         // 35: policyv1.Snapshot
-	(*Freed)(nil),            // 36: policyv1.Freed
-	(*SlotState)(nil),        // 37: policyv1.SlotState
-	(*JobState)(nil),         // 38: policyv1.JobState
-	nil,                      // 39: policyv1.Configure.OptionsEntry
-	nil,                      // 40: policyv1.Job.LabelsEntry
+	(Correction)(0),          // 3: policyv1.Correction
+	(ActionKind)(0),          // 4: policyv1.ActionKind
+	(PlacementRule)(0),       // 5: policyv1.PlacementRule
+	(*DescribeRequest)(nil),  // 6: policyv1.DescribeRequest
+	(*DescribeResponse)(nil), // 7: policyv1.DescribeResponse
+	(*Option)(nil),           // 8: policyv1.Option
+	(*HostMessage)(nil),      // 9: policyv1.HostMessage
+	(*PolicyMessage)(nil),    // 10: policyv1.PolicyMessage
+	(*Configure)(nil),        // 11: policyv1.Configure
+	(*Ready)(nil),            // 12: policyv1.Ready
+	(*Sync)(nil),             // 13: policyv1.Sync
+	(*Fork)(nil),             // 14: policyv1.Fork
+	(*Drop)(nil),             // 15: policyv1.Drop
+	(*Decide)(nil),           // 16: policyv1.Decide
+	(*Settled)(nil),          // 17: policyv1.Settled
+	(*Decision)(nil),         // 18: policyv1.Decision
+	(*OutOfStep)(nil),        // 19: policyv1.OutOfStep
+	(*Failure)(nil),          // 20: policyv1.Failure
+	(*Round)(nil),            // 21: policyv1.Round
+	(*Row)(nil),              // 22: policyv1.Row
+	(*Take)(nil),             // 23: policyv1.Take
+	(*Planning)(nil),         // 24: policyv1.Planning
+	(*Bundle)(nil),           // 25: policyv1.Bundle
+	(*JobKey)(nil),           // 26: policyv1.JobKey
+	(*CandidateSet)(nil),     // 27: policyv1.CandidateSet
+	(*Amounts)(nil),          // 28: policyv1.Amounts
+	(*Windows)(nil),          // 29: policyv1.Windows
+	(*Window)(nil),           // 30: policyv1.Window
+	(*Event)(nil),            // 31: policyv1.Event
+	(*Job)(nil),              // 32: policyv1.Job
+	(*Slot)(nil),             // 33: policyv1.Slot
+	(*Placement)(nil),        // 34: policyv1.Placement
+	(*Action)(nil),           // 35: policyv1.Action
+	(*Snapshot)(nil),         // 36: policyv1.Snapshot
+	(*Freed)(nil),            // 37: policyv1.Freed
+	(*SlotState)(nil),        // 38: policyv1.SlotState
+	(*JobState)(nil),         // 39: policyv1.JobState
+	nil,                      // 40: policyv1.Configure.OptionsEntry
+	nil,                      // 41: policyv1.Job.LabelsEntry
 }
 var file_policy_proto_depIdxs = []int32{
-	7,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
+	8,  // 0: policyv1.DescribeResponse.options:type_name -> policyv1.Option
 	0,  // 1: policyv1.DescribeResponse.features:type_name -> policyv1.Feature
 	1,  // 2: policyv1.Option.type:type_name -> policyv1.OptionType
-	10, // 3: policyv1.HostMessage.configure:type_name -> policyv1.Configure
-	12, // 4: policyv1.HostMessage.sync:type_name -> policyv1.Sync
-	15, // 5: policyv1.HostMessage.decide:type_name -> policyv1.Decide
-	13, // 6: policyv1.HostMessage.fork:type_name -> policyv1.Fork
-	14, // 7: policyv1.HostMessage.drop:type_name -> policyv1.Drop
-	11, // 8: policyv1.PolicyMessage.ready:type_name -> policyv1.Ready
-	17, // 9: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
-	18, // 10: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
-	19, // 11: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
-	39, // 12: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
-	35, // 13: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
-	16, // 14: policyv1.Decide.settled:type_name -> policyv1.Settled
-	20, // 15: policyv1.Decide.round:type_name -> policyv1.Round
-	20, // 16: policyv1.Settled.round:type_name -> policyv1.Round
-	34, // 17: policyv1.Settled.journal:type_name -> policyv1.Action
-	34, // 18: policyv1.Decision.journal:type_name -> policyv1.Action
-	26, // 19: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
-	30, // 20: policyv1.Round.events:type_name -> policyv1.Event
-	25, // 21: policyv1.Round.keys:type_name -> policyv1.JobKey
-	24, // 22: policyv1.Round.bundles:type_name -> policyv1.Bundle
-	23, // 23: policyv1.Round.planning:type_name -> policyv1.Planning
-	21, // 24: policyv1.Round.rows:type_name -> policyv1.Row
-	28, // 25: policyv1.CandidateSet.windows:type_name -> policyv1.Windows
-	27, // 26: policyv1.CandidateSet.least:type_name -> policyv1.Amounts
-	29, // 27: policyv1.Windows.windows:type_name -> policyv1.Window
+	11, // 3: policyv1.HostMessage.configure:type_name -> policyv1.Configure
+	13, // 4: policyv1.HostMessage.sync:type_name -> policyv1.Sync
+	16, // 5: policyv1.HostMessage.decide:type_name -> policyv1.Decide
+	14, // 6: policyv1.HostMessage.fork:type_name -> policyv1.Fork
+	15, // 7: policyv1.HostMessage.drop:type_name -> policyv1.Drop
+	12, // 8: policyv1.PolicyMessage.ready:type_name -> policyv1.Ready
+	18, // 9: policyv1.PolicyMessage.decision:type_name -> policyv1.Decision
+	19, // 10: policyv1.PolicyMessage.out_of_step:type_name -> policyv1.OutOfStep
+	20, // 11: policyv1.PolicyMessage.failure:type_name -> policyv1.Failure
+	40, // 12: policyv1.Configure.options:type_name -> policyv1.Configure.OptionsEntry
+	36, // 13: policyv1.Sync.snapshot:type_name -> policyv1.Snapshot
+	17, // 14: policyv1.Decide.settled:type_name -> policyv1.Settled
+	21, // 15: policyv1.Decide.round:type_name -> policyv1.Round
+	21, // 16: policyv1.Settled.round:type_name -> policyv1.Round
+	35, // 17: policyv1.Settled.journal:type_name -> policyv1.Action
+	35, // 18: policyv1.Decision.journal:type_name -> policyv1.Action
+	27, // 19: policyv1.Round.candidates:type_name -> policyv1.CandidateSet
+	31, // 20: policyv1.Round.events:type_name -> policyv1.Event
+	26, // 21: policyv1.Round.keys:type_name -> policyv1.JobKey
+	25, // 22: policyv1.Round.bundles:type_name -> policyv1.Bundle
+	24, // 23: policyv1.Round.planning:type_name -> policyv1.Planning
+	22, // 24: policyv1.Round.rows:type_name -> policyv1.Row
+	29, // 25: policyv1.CandidateSet.windows:type_name -> policyv1.Windows
+	28, // 26: policyv1.CandidateSet.least:type_name -> policyv1.Amounts
+	30, // 27: policyv1.Windows.windows:type_name -> policyv1.Window
 	2,  // 28: policyv1.Event.kind:type_name -> policyv1.EventKind
-	31, // 29: policyv1.Event.spec:type_name -> policyv1.Job
-	32, // 30: policyv1.Event.slot:type_name -> policyv1.Slot
-	33, // 31: policyv1.Event.placement:type_name -> policyv1.Placement
-	40, // 32: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
-	22, // 33: policyv1.Job.takes:type_name -> policyv1.Take
-	3,  // 34: policyv1.Action.kind:type_name -> policyv1.ActionKind
-	33, // 35: policyv1.Action.placement:type_name -> policyv1.Placement
-	4,  // 36: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
-	37, // 37: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
-	26, // 38: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
-	38, // 39: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
-	36, // 40: policyv1.Snapshot.freed:type_name -> policyv1.Freed
-	24, // 41: policyv1.Snapshot.bundles:type_name -> policyv1.Bundle
-	23, // 42: policyv1.Snapshot.planning:type_name -> policyv1.Planning
-	21, // 43: policyv1.Snapshot.rows:type_name -> policyv1.Row
-	32, // 44: policyv1.SlotState.slot:type_name -> policyv1.Slot
-	31, // 45: policyv1.JobState.job:type_name -> policyv1.Job
-	33, // 46: policyv1.JobState.placement:type_name -> policyv1.Placement
-	5,  // 47: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
-	8,  // 48: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
-	6,  // 49: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
-	9,  // 50: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
-	49, // [49:51] is the sub-list for method output_type
-	47, // [47:49] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	32, // 29: policyv1.Event.spec:type_name -> policyv1.Job
+	33, // 30: policyv1.Event.slot:type_name -> policyv1.Slot
+	34, // 31: policyv1.Event.placement:type_name -> policyv1.Placement
+	41, // 32: policyv1.Job.labels:type_name -> policyv1.Job.LabelsEntry
+	23, // 33: policyv1.Job.takes:type_name -> policyv1.Take
+	3,  // 34: policyv1.Job.correction:type_name -> policyv1.Correction
+	4,  // 35: policyv1.Action.kind:type_name -> policyv1.ActionKind
+	34, // 36: policyv1.Action.placement:type_name -> policyv1.Placement
+	5,  // 37: policyv1.Snapshot.rule:type_name -> policyv1.PlacementRule
+	38, // 38: policyv1.Snapshot.slots:type_name -> policyv1.SlotState
+	27, // 39: policyv1.Snapshot.candidates:type_name -> policyv1.CandidateSet
+	39, // 40: policyv1.Snapshot.jobs:type_name -> policyv1.JobState
+	37, // 41: policyv1.Snapshot.freed:type_name -> policyv1.Freed
+	25, // 42: policyv1.Snapshot.bundles:type_name -> policyv1.Bundle
+	24, // 43: policyv1.Snapshot.planning:type_name -> policyv1.Planning
+	22, // 44: policyv1.Snapshot.rows:type_name -> policyv1.Row
+	33, // 45: policyv1.SlotState.slot:type_name -> policyv1.Slot
+	32, // 46: policyv1.JobState.job:type_name -> policyv1.Job
+	34, // 47: policyv1.JobState.placement:type_name -> policyv1.Placement
+	6,  // 48: policyv1.PolicyService.Describe:input_type -> policyv1.DescribeRequest
+	9,  // 49: policyv1.PolicyService.Session:input_type -> policyv1.HostMessage
+	7,  // 50: policyv1.PolicyService.Describe:output_type -> policyv1.DescribeResponse
+	10, // 51: policyv1.PolicyService.Session:output_type -> policyv1.PolicyMessage
+	50, // [50:52] is the sub-list for method output_type
+	48, // [48:50] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_policy_proto_init() }
@@ -3774,7 +3850,7 @@ func file_policy_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_policy_proto_rawDesc), len(file_policy_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -1853,6 +1853,13 @@ func (m *Job) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Correction != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Correction))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x88
+	}
 	if len(m.Takes) > 0 {
 		for iNdEx := len(m.Takes) - 1; iNdEx >= 0; iNdEx-- {
 			size, err := m.Takes[iNdEx].MarshalToSizedBufferVT(dAtA[:i])
@@ -3427,6 +3434,9 @@ func (m *Job) SizeVT() (n int) {
 			l = e.SizeVT()
 			n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
 		}
+	}
+	if m.Correction != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.Correction))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -8456,6 +8466,25 @@ func (m *Job) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 17:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Correction", wireType)
+			}
+			m.Correction = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Correction |= Correction(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

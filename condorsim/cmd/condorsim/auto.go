@@ -65,6 +65,9 @@ func (c *runCommand) automatic(w *condorsim.Workload, rule profile.Rule, chooser
 		Placement: rule, Planning: c.planning(), Trust: estimate.Trust(c.EstimateTrust),
 		Refused: cli.LogRefusals(logger),
 	}
+	if c.JitterKeys > 0 {
+		chooser.Scale(c.jitter().Factor)
+	}
 	chooser.TakeCharge(&config)
 	return config
 }

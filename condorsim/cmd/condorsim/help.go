@@ -40,6 +40,13 @@ var helpTexts = cli.Texts{
 	"run_policy_opt": "Option of the policy; may be repeated.",
 	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor, fairshare or expr:EXPRESSION; by " +
 		"default the policy's, which is fcfs unless negotiator policies names another.",
+	"run_jitter_keys": "Multiply each job's key in the order by a factor from 1 − X to 1 + X (X such as 0.02), " +
+		"drawn once for the job from the seed: one run is noise, so compare means of several. fcfs and fairshare have no " +
+		"keys for that and stay as they are.",
+	"sweep_jitter_keys": "Multiply each job's key in the order by a factor from 1 − X to 1 + X (X such as 0.02), drawn " +
+		"anew for each seed; not under fcfs and fairshare. It overrides a sweep's jitter_keys.",
+	"sweep_seeds": "Run all with the seeds 1 to N, and average; four or more give intervals. It overrides a sweep's " +
+		"seeds.",
 	"run_priority_halflife": "Under --order fairshare: how long it takes until what a user has used counts half, as " +
 		"HTCondor's PRIORITY_HALFLIFE; seconds, or such as 12h; a day by default.",
 	"run_priority_factor": "Under --order fairshare: a user's priority factor, as condor_userprio sets it; 1000 where none " +
@@ -98,7 +105,7 @@ var helpTexts = cli.Texts{
 		"beyond what they state.",
 	"model_memory_model": "Memory: used or requested (the field to read first), given (as used), per-cpu:MIB, or " +
 		"lognormal:MEDIAN:SIGMA (MiB per processor). The machine must have memory, see --memory.",
-	"model_seed": "Seed of what is drawn at random: models, and failures of slots.",
+	"model_seed": "Seed of what is drawn at random: models, failures of slots, jittered keys.",
 	"out_out": "Where to write the trace: standard output by default. The end of the name says the format, " +
 		".json or SWF, and the compression, .gz, .xz or .zst.",
 	"drop": "Job ads become a trace without resources (besides cpus and memory), requirements (and ranks and limits), or " +

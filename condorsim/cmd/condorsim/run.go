@@ -56,6 +56,8 @@ type runCommand struct {
 	// PlanHorizon bounds whose jobs are promised a start.
 	PlanHorizon int64 `group:"Policy" placeholder:"SECONDS" help:"${run_plan_horizon}"`
 	Reorder     bool  `group:"Policy" help:"${run_reorder}"`
+	// JitterKeys is a share of the keys of the order.
+	JitterKeys float64 `group:"Policy" placeholder:"X" help:"${run_jitter_keys}"`
 	priorityFlags
 	Plugin      bool     `group:"Policy" help:"Run the policy in a process of its own even if it is linked in."`
 	PluginReads []string `group:"Policy" type:"path" placeholder:"PATH" help:"${run_plugin_reads}"`
@@ -98,6 +100,7 @@ Examples:
   condorsim run --workload lublin-128 --pool four-nodes --jobs-out jobs.csv --gantt gantt.html
   condorsim run history.long --pool status.long --with 'cpus=64,memory=256GiB,count=4' --without 'old*'
   condorsim run --workload lublin-128 --policy conservative --scale-estimates 0.5
+  condorsim run lublin-128 --policy slack --jitter-keys 0.02 --seed 3
   condorsim run --workload lublin-128 --order wfp --estimates combined --history-share 0.2
   condorsim run --workload lublin-128 --order wfp --estimates combined` +
 		` --estimates-opt threshold=20 --history last-year.swf.gz
@@ -206,11 +209,12 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 		Policy: policy.Name, Order: policy.OrderUnless(c.Order), Options: c.PolicyOpt, Estimates: estimates,
 		PlanDepth: c.PlanDepth, PlanHorizon: c.PlanHorizon, Reorder: c.Reorder,
 	}
-	if c.Order == negotiator.FairShare {
-		run.Priorities = report.PrioritiesOf(c.priorities())
-	}
 	if chooser != nil {
 		run.Order, run.Auto = "", chooser.Summary()
+	}
+	run.Jitter = c.jittered(policy, run.Order, logger)
+	if c.Order == negotiator.FairShare {
+		run.Priorities = report.PrioritiesOf(c.priorities())
 	}
 	return cmp.Or(c.print(p.out, run, result, extras), report.NotGivenUp(result), report.OwnResults(result))
 }
@@ -355,7 +359,7 @@ func (c *runCommand) config(ctx context.Context, w *condorsim.Workload, chooser 
 	}
 	cli.Tell("running %d jobs of %s on %s, order %s", len(w.Jobs), w.Name, machineText(w), name)
 	return negotiator.Config{
-		Placement: rule, Order: order, Policy: chosen.Main, Fallback: chosen.Fallback, Planning: planning,
+		Placement: rule, Order: c.jitter().Of(order), Policy: chosen.Main, Fallback: chosen.Fallback, Planning: planning,
 		Trust:   estimate.Trust(c.EstimateTrust),
 		Refused: cli.LogRefusals(logger),
 	}, chosen.Close, nil

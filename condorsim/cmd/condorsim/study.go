@@ -50,6 +50,7 @@ type studyCommand struct {
 	Without        []string `group:"Compared" placeholder:"PATTERN" help:"${run_without}"`
 	ScaleEstimates float64  `group:"Compared" nonzero:"" placeholder:"F" help:"${model_scale_estimates}"`
 
+	jitterFlags `group:"Compared"`
 	priorityFlags
 	estimateFlags
 
@@ -116,6 +117,9 @@ func (c *studyCommand) Run(ctx context.Context, p *process) error {
 		return cli.Bad(errors.New("--jobs and --parallel must not be negative"))
 	case c.Fresh && c.Out == "":
 		return cli.Bad(errors.New("--fresh is about the folder of results; say with --out where it is"))
+	}
+	if err := c.jitterFlags.check(); err != nil {
+		return cli.Bad(err)
 	}
 	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
 	w, err := c.look(p, logger)

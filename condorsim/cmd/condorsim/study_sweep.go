@@ -107,7 +107,7 @@ func (c *studyCommand) plan(ctx context.Context, w *condorsim.Workload, logger h
 		return nil, err
 	}
 	file := c.sweepOf(w, options)
-	if err = file.Check(); err != nil {
+	if err = c.apply(file); err != nil {
 		return nil, err
 	}
 	version, err := version.ID()
@@ -207,7 +207,8 @@ func (c *studyCommand) command() string {
 	for _, user := range slices.Sorted(maps.Keys(c.PriorityFactor)) {
 		flag("priority-factor", fmt.Sprintf("%s=%v", user, c.PriorityFactor[user]))
 	}
-	words = append(words, c.words()...)
+	words = append(words, c.jitterFlags.words()...)
+	words = append(words, c.estimateFlags.words()...)
 	number("history-share", c.HistoryShare)
 	flag("out", c.Out)
 	flag("html", string(c.HTML))

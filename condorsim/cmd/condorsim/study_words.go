@@ -36,8 +36,12 @@ func (c *studyCommand) compared(plan *sweep.Sweep, w *condorsim.Workload, done m
 		Command: plan.Manifest.Command, Version: plan.Manifest.Version,
 	}
 	at := map[string]int{}
-	for _, key := range plan.Manifest.Cells {
-		cell := done[key.ID]
+	for _, keys := range bySeed(plan.Manifest.Cells) {
+		key, cell, half := keys[0], (*results.Cell)(nil), map[string]float64(nil)
+		if finished := those(keys, done); len(finished) > 0 {
+			one := results.Averaged(finished)
+			cell, half = &one, page.HalfWidths(finished)
+		}
 		if key.Policy == condorsim.HistoryPolicy {
 			if key.Trace == asItIs {
 				s.Happened = cell
@@ -50,13 +54,49 @@ func (c *studyCommand) compared(plan *sweep.Sweep, w *condorsim.Workload, done m
 			at[key.Trace] = i
 			s.Variants = append(s.Variants, page.Variant{Name: c.variant(key.Trace)})
 		}
-		s.Variants[i].Cells = append(s.Variants[i].Cells, cell)
+		s.Variants[i].Cells, s.Variants[i].Halves = append(s.Variants[i].Cells, cell), append(s.Variants[i].Halves, half)
 		if i == 0 {
 			s.Policies = append(s.Policies, key.Scheduler)
 		}
 	}
 	s.Notes = c.notes(w, s)
+	if n := len(plan.Manifest.Cells) / max(1, len(bySeed(plan.Manifest.Cells))); n > 1 {
+		note := fmt.Sprintf("each figure of a policy is a mean over %d seeds", n)
+		if slices.ContainsFunc(s.Variants, func(v page.Variant) bool {
+			return slices.ContainsFunc(v.Halves, func(half map[string]float64) bool { return half != nil })
+		}) {
+			note += "; ± is half its 95 % interval"
+		}
+		s.Notes = append(s.Notes, note)
+	}
+	if text := plan.Manifest.Cells.JitterText(); text != "" {
+		s.Notes = append(s.Notes, "with "+text)
+	}
 	return s
+}
+
+// bySeed puts the keys together that differ in their seed alone, in the order of the first of each.
+func bySeed(keys []results.Key) (all [][]results.Key) {
+	for _, key := range keys {
+		n := slices.IndexFunc(all, func(those []results.Key) bool {
+			return those[0].Trace == key.Trace && those[0].Scheduler == key.Scheduler
+		})
+		if n < 0 {
+			n, all = len(all), append(all, nil)
+		}
+		all[n] = append(all[n], key)
+	}
+	return all
+}
+
+// those returns the finished cells of keys.
+func those(keys []results.Key, done map[string]*results.Cell) (finished []results.Cell) {
+	for _, key := range keys {
+		if cell := done[key.ID]; cell != nil {
+			finished = append(finished, *cell)
+		}
+	}
+	return finished
 }
 
 // variant is what people call a trace of the study.

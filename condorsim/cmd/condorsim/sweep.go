@@ -31,6 +31,7 @@ type sweepCommand struct {
 
 	Traces []string `placeholder:"DIR" help:"Where to look for traces first; may be repeated."`
 	Jobs   int      `placeholder:"N" help:"Take the first N jobs of each trace only."`
+	jitterFlags
 
 	Out   string `placeholder:"DIR" help:"Folder of the results; by default the sweep's name."`
 	Only  string `placeholder:"GLOB" help:"Run only cells with such names, as --list shows them."`
@@ -50,12 +51,17 @@ Examples:
   condorsim sweep guarantees --traces ~/traces
   condorsim sweep guarantees --traces ~/traces --only 'KTH-SP2,*' --list
   condorsim sweep mine.yaml --out mine && condorsim sweep mine.yaml --out mine --json
+  condorsim sweep mine.yaml --jitter-keys 0.02 --seeds 4
 
 condorsim keys sweep shows what the file of a sweep may have, each key with an example.
 
 Every file that a sweep names (traces, pools, job ads, histories, plugins) is looked for in
 --traces, beside the sweep's file, and here; all but plugins may also be built in, as the trace
 lublin-128. Traces that are not there are left out, which is said, and stands in the results.
+
+One run is noise: with --jitter-keys 0.02 --seeds 4 each scheduler runs four times, each time with other
+small changes of the keys of the queue's order, and tables have means and their 95 % intervals. fcfs and
+fairshare have no keys for that: such schedulers run the same four times.
 
 The folder of results has a file for each finished simulation (cells/*.json). The same command goes
 on where it was interrupted, and only runs what is new or has changed: the sweep's file, a trace, or
@@ -139,6 +145,9 @@ func (c *sweepCommand) plan(ctx context.Context, logger hclog.Logger) (*sweep.Sw
 	if err != nil {
 		return nil, err
 	}
+	if err = c.apply(file); err != nil {
+		return nil, err
+	}
 	version, err := version.ID()
 	if err != nil {
 		return nil, err
@@ -161,6 +170,7 @@ func (c *sweepCommand) command() string {
 	if c.Jobs > 0 {
 		words = append(words, "--jobs", strconv.Itoa(c.Jobs))
 	}
+	words = append(words, c.words()...)
 	return strings.Join(words, " ")
 }
 

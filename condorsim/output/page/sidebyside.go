@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
@@ -31,6 +32,9 @@ type SideBySide struct {
 type Variant struct {
 	Name  string          // such as with cpus=64,count=4
 	Cells []*results.Cell // by policy; nil: it failed
+	// Halves are, by policy, half the widths of the 95 % intervals of the measures that are
+	// compared, over seeds; nil: none are known.
+	Halves []map[string]float64
 }
 
 // Part is a part of what there is to say, in sentences.
@@ -135,18 +139,49 @@ func (s *SideBySide) Compared() Table {
 		t.Columns = append(t.Columns, Column{Title: c.title, Unit: c.unit, Number: true})
 	}
 	if s.Happened != nil {
-		t.Rows = append(t.Rows, row("what happened", "", s.Happened))
+		t.Rows = append(t.Rows, row("what happened", "", s.Happened, nil))
 	}
 	for _, v := range s.Variants {
 		for i, c := range v.Cells {
-			t.Rows = append(t.Rows, row(v.Name, s.Policies[i], c))
+			t.Rows = append(t.Rows, row(v.Name, s.Policies[i], c, v.half(i)))
 		}
 	}
 	return t
 }
 
+// half returns the half widths of a policy's measures.
+func (v *Variant) half(policy int) map[string]float64 {
+	if policy < len(v.Halves) {
+		return v.Halves[policy]
+	}
+	return nil
+}
+
+// HalfWidths returns half the widths of the 95 % intervals of the measures of a comparison, over
+// the seeds of cells that differ in these alone; nil if the seeds are too few or make no
+// difference.
+func HalfWidths(seeds []results.Cell) map[string]float64 {
+	var halves map[string]float64
+	for _, c := range compared {
+		var values []float64
+		for _, cell := range seeds {
+			if v, known := cell.Metrics[c.metric]; known {
+				values = append(values, v)
+			}
+		}
+		half, known := intervals.OfValues(values)
+		if known && half > 0 {
+			if halves == nil {
+				halves = map[string]float64{}
+			}
+			halves[c.metric] = half
+		}
+	}
+	return halves
+}
+
 // row returns the row of a simulation, or of what happened.
-func row(pool, policy string, c *results.Cell) []Value {
+func row(pool, policy string, c *results.Cell, halves map[string]float64) []Value {
 	values := []Value{Text(pool), Text(policy), missing()}
 	if c != nil {
 		values[2] = Number(float64(c.Jobs - c.Held))
@@ -156,16 +191,21 @@ func row(pool, policy string, c *results.Cell) []Value {
 		if c != nil {
 			v, known = c.Metrics[column.metric]
 		}
+		value := Number(v)
+		half, within := halves[column.metric]
+		if column.unit == "%" {
+			value, half = Number(100*v), 100*half
+		}
+		if within {
+			value = value.within(half)
+		}
 		switch {
 		case !known:
-			values = append(values, missing())
+			value = missing()
 		case column.unit == "h":
-			values = append(values, Number(v).inHours())
-		case column.unit == "%":
-			values = append(values, Number(100*v))
-		default:
-			values = append(values, Number(v))
+			value = value.inHours()
 		}
+		values = append(values, value)
 	}
 	return values
 }
@@ -275,7 +315,9 @@ type sideRow struct {
 	Jobs    int                `json:"jobs"`
 	Held    int                `json:"held"`
 	Metrics map[string]float64 `json:"metrics"` // seconds
-	Users   []results.User     `json:"users"`
+	// HalfWidths are of the 95 % intervals over seeds.
+	HalfWidths map[string]float64 `json:"half_widths,omitempty"`
+	Users      []results.User     `json:"users"`
 }
 
 // JSON returns the comparison as it is printed for programs: all measures, with times in seconds.
@@ -283,19 +325,19 @@ func (s *SideBySide) JSON() any {
 	out := sideBySide{
 		Title: s.Title, About: strings.TrimSpace(s.Lead), Parts: s.Parts(), Notes: s.Notes, Command: s.Command, Version: s.Version,
 	}
-	add := func(pool, policy string, c *results.Cell) {
-		r := sideRow{Pool: pool, Policy: policy, Failed: c == nil}
+	add := func(pool, policy string, c *results.Cell, halves map[string]float64) {
+		r := sideRow{Pool: pool, Policy: policy, Failed: c == nil, HalfWidths: halves}
 		if c != nil {
 			r.Jobs, r.Held, r.Metrics, r.Users = c.Jobs, c.Held, c.Metrics, c.Users
 		}
 		out.Rows = append(out.Rows, r)
 	}
 	if s.Happened != nil {
-		add(s.Variants[0].Name, s.Happened.Policy, s.Happened)
+		add(s.Variants[0].Name, s.Happened.Policy, s.Happened, nil)
 	}
 	for _, v := range s.Variants {
 		for i, c := range v.Cells {
-			add(v.Name, s.Policies[i], c)
+			add(v.Name, s.Policies[i], c, v.half(i))
 		}
 	}
 	return out

@@ -3,14 +3,11 @@ package page
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/papers"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
@@ -187,24 +184,7 @@ func (s *Study) value(m Measure, group, scheduler int) float64 {
 // halfWidth returns half the width of the 95 % interval of a value: over the seeds if they are
 // enough and make a difference, else over the weeks of the jobs; false if neither can be had.
 func (s *Study) halfWidth(m Measure, group, scheduler int) (float64, bool) {
-	var values []float64
-	var weeks []metrics.Weeks
-	drawn := false // the seeds make a difference
-	cells := s.cells[place{group, scheduler}]
-	for _, c := range cells {
-		v, ok := c.Metrics[m.Name]
-		if !ok {
-			continue
-		}
-		values, weeks = append(values, v), append(weeks, c.Weeks)
-		drawn = drawn || !maps.Equal(c.Metrics, cells[0].Metrics)
-	}
-	if drawn {
-		if half, ok := intervals.OfValues(values); ok {
-			return half, true
-		}
-	}
-	return intervals.OfMean(metrics.Pooled(weeks...), m.Name)
+	return results.HalfWidth(s.cells[place{group, scheduler}], m.Name)
 }
 
 // improvement returns by how much a scheduler is better than the baseline in a group, as a share;

@@ -206,7 +206,7 @@ func (s *Study) measured(m Measure) Table {
 		return v
 	})
 	t.Name, t.Title = fileName(m.Name), m.Label
-	t.Caption = "As simulated" + s.meanOverSeeds()
+	t.Caption = "As simulated" + s.meanOverSeeds() + s.jittered()
 	if intervals {
 		t.Caption += ", ± half the 95 % interval"
 		if s.meanOverSeeds() == "" {
@@ -257,6 +257,14 @@ func (m Measure) formula() string {
 func (s *Study) meanOverSeeds() string {
 	if n := len(s.seeds()); n > 1 {
 		return ", mean over " + strconv.Itoa(n) + " seeds"
+	}
+	return ""
+}
+
+// jittered says how the keys of orders were jittered.
+func (s *Study) jittered() string {
+	if text := s.Folder.Manifest.Cells.JitterText(); text != "" {
+		return ", " + text
 	}
 	return ""
 }

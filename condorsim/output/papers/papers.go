@@ -103,7 +103,14 @@ func Of(f *results.Folder) ([]Row, error) {
 	if s.rows == nil {
 		return nil, fmt.Errorf("unknown paper %q: choose one of %s", paper, strings.Join(Names(), ", "))
 	}
-	return s.rows(f), nil
+	return s.rows(overSeeds(f)), nil
+}
+
+// overSeeds returns the results with means over the seeds in the place of each.
+func overSeeds(f *results.Folder) *results.Folder {
+	averaged := *f
+	averaged.Cells = results.OverSeeds(f.Cells)
+	return &averaged
 }
 
 // scheduler is a policy and its order.
@@ -124,8 +131,8 @@ var (
 	easy         = scheduler{"easy", fcfs}         //nolint:gochecknoglobals // a constant
 )
 
-// grid finds results by trace, scheduler and load. Of results that differ only in estimate model or
-// seed, it has the first.
+// grid finds results by trace, scheduler and load. Of results that differ only in estimate model,
+// it has the first.
 type grid struct {
 	traces []string // in the order of the sweep
 	loads  []float64
@@ -147,7 +154,7 @@ func newGrid(cells []results.Cell) *grid {
 			order = fcfs
 		}
 		key := cellKey{c.Trace, scheduler{c.Policy, order}, c.Load}
-		if g.cells[key] != nil { // another estimate model or seed; the paper's is first
+		if g.cells[key] != nil { // another estimate model; the paper's is first
 			continue
 		}
 		g.cells[key] = c

@@ -283,7 +283,7 @@ func Worst(f *results.Folder, n int) []User {
 	if f.Manifest.Paper != "slack" {
 		return nil
 	}
-	all := newSlacked(f).compared()
+	all := newSlacked(overSeeds(f)).compared()
 	return all[:min(n, len(all))]
 }
 

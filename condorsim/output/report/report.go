@@ -34,6 +34,8 @@ type Run struct {
 	PlanDepth   int   `json:"plan_depth,omitempty"`
 	PlanHorizon int64 `json:"plan_horizon,omitempty"`
 	Reorder     bool  `json:"reorder,omitempty"`
+	// Jitter says how the keys of the order were moved at random; nil: they were not.
+	Jitter *Jitter `json:"jitter,omitempty"`
 	// Priorities say how the priorities of users were simulated; nil: they do not count.
 	Priorities *Priorities `json:"priorities,omitempty"`
 	// Estimates are the estimators; nil: jobs are planned with their requested times, and no
@@ -211,6 +213,7 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	if run.Reorder {
 		order += ", reordered"
 	}
+	order += run.Jitter.String()
 	t.AppendHeader(table.Row{backfill.Printable(w.Name, longest) + " under " + run.Policy + order + ByFallback(r), "", "hours"})
 	for _, rows := range groups(run, r, extras) {
 		for _, row := range rows {

@@ -104,7 +104,10 @@ type Key struct {
 	Trust string `json:"estimate_trust,omitempty"`
 	// SlotEnd says which attribute of slots tells the scheduler when they end; "": the usual one.
 	SlotEnd string `json:"slot_end,omitempty"`
-	Seed    uint64 `json:"seed"`
+	// JitterKeys is the share by which the keys of the order were moved, as the seed says; 0: they
+	// were not, or the order has no keys for that.
+	JitterKeys float64 `json:"jitter_keys,omitempty"`
+	Seed       uint64  `json:"seed"`
 }
 
 // Estimates name the estimators of a scheduler. All is for the uses that have none of their own.

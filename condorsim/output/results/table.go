@@ -50,6 +50,10 @@ func (f *Folder) columns() []column {
 		spreadsheet.ColumnOf("cpus", func(c *Cell) int64 { return c.Machine.Cpus }),
 		spreadsheet.ColumnOf("memory", func(c *Cell) int64 { return c.Machine.Memory }),
 	}
+	if slices.ContainsFunc(f.Cells, func(c Cell) bool { return c.JitterKeys != 0 }) {
+		jitter := spreadsheet.ColumnOf("jitter_keys", func(c *Cell) float64 { return c.JitterKeys })
+		all = slices.Insert(all, slices.IndexFunc(all, func(c column) bool { return c.Name == "seed" }), jitter)
+	}
 	names := f.metricNames()
 	for _, name := range names {
 		all = append(all, spreadsheet.OptionalColumnOf(name, func(c *Cell) (float64, bool) {

@@ -182,7 +182,19 @@ func decodeJob(m *policyv1.Job) *backfill.Job {
 		Estimate: backfill.Time(m.GetEstimate()), Running: backfill.Time(m.GetRunning()),
 		Limit:       backfill.Time(m.GetLimit()),
 		Unestimated: m.GetUnestimated(), Candidates: int(m.GetCandidates()), Whole: m.GetWhole(), Labels: m.GetLabels(),
-		Takes: each(m.GetTakes(), decodeTake),
+		Takes: each(m.GetTakes(), decodeTake), Correction: correction(m.GetCorrection()),
+	}
+}
+
+// correction decodes a correction; one that is not known here is doubled, as all were once.
+func correction(m policyv1.Correction) backfill.Correction {
+	switch m {
+	case policyv1.Correction_CORRECTION_AT_LIMIT:
+		return backfill.AtLimit
+	case policyv1.Correction_CORRECTION_IN_STEPS:
+		return backfill.InSteps
+	default:
+		return backfill.Doubled
 	}
 }
 

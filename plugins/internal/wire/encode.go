@@ -181,7 +181,7 @@ func encodeJob(j *backfill.Job) *policyv1.Job {
 		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Running: int64(j.Running),
 		Limit:       int64(j.Limit),
 		Unestimated: j.Unestimated, Candidates: int32(j.Candidates), Whole: j.Whole, Labels: texts(j.Labels),
-		Takes: each(j.Takes, encodeTake),
+		Takes: each(j.Takes, encodeTake), Correction: policyv1.Correction(j.Correction),
 	}
 }
 

@@ -331,6 +331,7 @@ func job() *rapid.Generator[*backfill.Job] {
 			Nodes: rapid.Int().Draw(t, "nodes"), Request: vector().Draw(t, "request"),
 			Release:  instant().Draw(t, "release"),
 			Estimate: instant().Draw(t, "estimate"), Running: instant().Draw(t, "running"),
+			Correction:  backfill.Correction(rapid.IntRange(0, 2).Draw(t, "correction")), //nolint:gosec // 0 to 2
 			Limit:       instant().Draw(t, "limit"),
 			Unestimated: rapid.Bool().Draw(t, "unestimated"), Whole: rapid.Bool().Draw(t, "whole"),
 			Candidates: rapid.IntRange(0, math.MaxInt32).Draw(t, "candidates"), Labels: labels,
