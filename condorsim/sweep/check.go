@@ -184,7 +184,7 @@ func (c *checker) merge(path string, t *Trace) {
 }
 
 func (c *checker) source(path string, s Source) {
-	c.oneOf(path+".clean", s.Clean, "papers", "partial", "cancelled", "none")
+	c.oneOf(path+".clean", s.Clean, "papers", "partial", "cancelled", "none", "strong")
 	c.oneOf(path+".procs_field", s.ProcsField, "allocated", "requested")
 	c.oneOf(path+".overrun", s.Overrun, "raise", "kill")
 	c.oneOf(path+".dependencies", s.Dependencies, "honour", "ignore")

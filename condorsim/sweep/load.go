@@ -112,6 +112,8 @@ func (s Source) suits(f *formats.Format) error {
 	switch {
 	case f == formats.Ads && s.ProcsField != "":
 		return errors.New("procs_field says how a trace is read; the file holds job ads")
+	case f == formats.Ads && s.Clean == string(workload.CleanStrong):
+		return errors.New("clean: strong is for traces; the file holds job ads")
 	case f != formats.Ads && s.EstimateAttr != "":
 		return errors.New("estimate_attr says how job ads are read; the file holds none")
 	case f == formats.Instance && s.Clean+s.ProcsField+s.Overrun != "":

@@ -72,8 +72,9 @@ var helpTexts = cli.Texts{
 		"--fst and --eta).",
 	"run_dump_dir": "Where a case is saved that shows an error of the simulator itself; the working folder by " +
 		"default.",
-	"run_log_level":     "What is logged, to standard error.",
-	"trace_clean":       "Which jobs that never really ran are dropped: papers, partial, cancelled or none.",
+	"run_log_level": "What is logged, to standard error.",
+	"trace_clean": "Which jobs that never really ran are dropped: papers, partial, cancelled, none, or strong (those " +
+		"with run time 0 or no requested time, whatever their status).",
 	"trace_procs_field": "Which field holds a job's processors: allocated or requested.",
 	"trace_overrun":     "Jobs that ran longer than estimated: raise the estimate, or kill.",
 	"machine_cpus":      "Processors of the machine; by default what the trace's header says.",

@@ -147,6 +147,8 @@ type Cleaning struct {
 	Partial       int `json:"partial_executions"`     // status 2, 3, 4
 	Cancelled     int `json:"cancelled_before_start"` // status 5, run time 0 or unknown
 	NegativeRun   int `json:"negative_run_time"`      // run time unknown
+	NoRun         int `json:"no_run_time,omitempty"`  // run time 0; with CleanStrong
+	NoRequest     int `json:"no_request,omitempty"`   // no requested time; with CleanStrong
 	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
 	NoSubmit      int `json:"no_submit,omitempty"`    // submit time unknown
 	TooWide       int `json:"too_wide"`               // more processors than the machine
@@ -192,6 +194,8 @@ const (
 	WhyPartial       = "partial executions"
 	WhyCancelled     = "cancelled before the start"
 	WhyNegativeRun   = "run time unknown"
+	WhyNoRun         = "run time 0"
+	WhyNoRequest     = "no requested time"
 	WhyNoProcessors  = "no processors"
 	WhyNoSubmit      = "submit time unknown"
 	WhyTooWide       = "wider than the machine"
@@ -268,7 +272,7 @@ func (count Cleaning) LeftOut() string {
 
 // Uncleaned reports whether jobs were dropped that [CleanNone] keeps.
 func (count Cleaning) Uncleaned() bool {
-	return count.Partial+count.Cancelled+count.Removed+count.Unfinished > 0
+	return count.Partial+count.Cancelled+count.NoRun+count.NoRequest+count.Removed+count.Unfinished > 0
 }
 
 // Dropped lists what was dropped, in the order of the rules.
@@ -277,6 +281,8 @@ func (count Cleaning) Dropped() []Omission {
 		{WhyPartial, count.Partial},
 		{WhyCancelled, count.Cancelled},
 		{WhyNegativeRun, count.NegativeRun},
+		{WhyNoRun, count.NoRun},
+		{WhyNoRequest, count.NoRequest},
 		{WhyNoProcessors, count.NoProcessors},
 		{WhyNoSubmit, count.NoSubmit},
 		{"ads that tell too little", count.Unreadable},
