@@ -65,7 +65,7 @@ func (c *runCommand) check() error {
 	case c.Fst != (fstFlag{}) && c.Order == negotiator.FairShare:
 		return fmt.Errorf("--fst: %w", condorsim.ErrFairOrder)
 	default:
-		return cmp.Or(machineFlags{c.Cpus, c.Memory}.onOne(c.Pool), c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
+		return cmp.Or(machineFlags{c.Cpus, c.Memory}.onOne(c.Pool), c.checkMemory(c.Memory, c.Pool), c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
 	}
 }
 

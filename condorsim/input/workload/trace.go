@@ -178,6 +178,7 @@ type Cleaning struct {
 	Overrunning       int `json:"overrunning,omitempty"`      // longer than the estimate that a negotiator plans with
 
 	// Changed.
+	MemoryDrawn    int `json:"memory_drawn,omitempty"`    // unknown: that of a drawn job replaces it
 	EstimateScaled int `json:"estimate_scaled,omitempty"` // those that users stated
 	RunCut         int `json:"run_cut"`                   // to the estimate, with OverrunKill
 	RunAssumed     int `json:"run_assumed,omitempty"`     // the estimate replaces it: ads of jobs that did not finish
@@ -246,6 +247,7 @@ func (count Cleaning) Remarks() []Remark {
 		{"estimate unknown: the run time stands in", count.EstimateUnknown, count.JobsLeft},
 		{"estimate unknown: default_estimate stands in", count.EstimateDefault, count.JobsLeft},
 		{"ran beyond the estimate", count.Overrunning, count.JobsLeft},
+		{"memory unknown: that of a drawn job stands in", count.MemoryDrawn, count.JobsLeft},
 		{"estimate scaled", count.EstimateScaled, count.JobsLeft},
 		{"estimate raised to the run time", count.EstimateRaised, count.JobsLeft},
 		{"run time cut to the estimate", count.RunCut, count.JobsLeft},
