@@ -55,10 +55,18 @@ func easyWith(estimator string) func(c *results.Cell) bool {
 // slackAny chooses all results of slack.
 func slackAny(c *results.Cell) bool { return c.Policy == "slack" }
 
-// The ways to judge a result: to the digits that were printed; within 2 %; not above.
-func exactly(ours, paper float64) Verdict { return judged(math.Abs(ours-paper), 0.0005, 0.01*paper) }
-func nearly(ours, paper float64) Verdict  { return judged(math.Abs(ours-paper), 0.02*paper, 0.1*paper) }
-func atMost(ours, paper float64) Verdict  { return judged(ours-paper, 0, 0.1*paper) }
+// exactly judges by the digits that were printed.
+func exactly(ours, paper float64) Verdict {
+	return judged(math.Abs(ours-paper), 0.0005, 0.01*paper)
+}
+
+// nearly lets results differ by 2 %.
+func nearly(ours, paper float64) Verdict {
+	return judged(math.Abs(ours-paper), 0.02*paper, 0.1*paper)
+}
+
+// atMost judges that a result is not above what was published.
+func atMost(ours, paper float64) Verdict { return judged(ours-paper, 0, 0.1*paper) }
 
 // judged returns Agrees up to one distance, and Partly up to another.
 func judged(distance, agrees, partly float64) Verdict {
