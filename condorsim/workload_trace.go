@@ -49,6 +49,9 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	}
 	w.startAt(t.Header)
 	ads := newRequestAds(pool, w.UnixStart)
+	if pool.GPUJobs != nil {
+		ads.gpus, ads.gpuUsers = pool.GPUJobs.PerChunk, gpuUsers(t, pool.GPUJobs)
+	}
 	var labels sharedLabels
 	names, predecessors := numbered(t.Jobs), t.Predecessors()
 	w.Jobs = make([]Job, len(t.Jobs))
@@ -162,7 +165,9 @@ type requestAds struct {
 	owners, groups bool // expressions of the slots refer to them
 	queues         bool
 	submits        bool
-	start          int64 // the Unix time of second 0
+	gpus           int64           // that each chunk of a job of these users asks for
+	gpuUsers       map[string]bool // nil: none does
+	start          int64           // the Unix time of second 0
 	known          map[request]*classad.ClassAd
 	last           request // that get was asked for last, mostly the next one too
 	ad             *classad.ClassAd
@@ -171,6 +176,7 @@ type requestAds struct {
 // request is what the ad of a trace's job says.
 type request struct {
 	cpus, memory int64 // of each chunk
+	gpus         int64
 	owner, group string
 	queue        string
 	submit       int64 // as a Unix time
@@ -190,6 +196,9 @@ func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd,
 	key, requirements := request{cpus: cpus, memory: memory}, memoryRequirements
 	if !r.memory { // slots may not advertise memory
 		key.memory, requirements = 0, cpuRequirements
+	}
+	if r.gpuUsers[j.User] {
+		key.gpus = r.gpus
 	}
 	if r.owners {
 		key.owner = j.User
@@ -230,6 +239,9 @@ func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd,
 	ad.SetInt("Request"+negotiator.Attribute(negotiator.Claims), 1) // it counts, if the pool counts jobs
 	ad.SetInt("RequestCpus", cpus)
 	ad.SetInt("RequestMemory", key.memory)
+	if key.gpus > 0 {
+		ad.SetInt("RequestGPUs", key.gpus)
+	}
 	if r.whole {
 		ad.SetInt("RequestSlots", 1) // see pools.Whole
 	}

@@ -9,6 +9,7 @@
 //	pools/four-nodes.ads   four partitionable slots of a small cluster of 2016
 //	pools/mixed.yaml       three classes of nodes, for condorsim
 //	pools/failing.yaml     nodes that fail and are drained, for condorsim
+//	pools/ctc-gpus.yaml    nodes of which some have GPUs, for condorsim
 //	pools/groups.yaml      accounting groups with quotas, for condorsim
 //	pools/intrepid.yaml    a Blue Gene/P and its partitions, for condorsim; bgp-*.yaml
 //	                       are like it, in the sizes of some traces, and tiny-bgp.yaml

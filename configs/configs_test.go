@@ -138,7 +138,7 @@ func TestSweeps(t *testing.T) {
 		"guarantees": 16 * 12, "guarantees-events": 16 * 11, "fairness": 15 * 4, "ibb": 5 * 7, "ibb-mixed": 5 * 4,
 		"ibb-nodes": 3, "auto": 12 * 12, "slack": 12 * 11, "slack-memory": 4 * 11, "slack-factor": 12 * 9,
 		"estimates": 4 * 30, "estimates-partitions": 3 * 20, "estimates-intrepid": 26, "pilots": 5 * 3,
-		"preemption": 4 * 4, "scavengers": 15 * 4,
+		"preemption": 4 * 4, "scavengers": 15 * 4, "sc15": 5 * 5, "memory": 9 * 10,
 	}
 	paths, err := fs.Glob(configs.Files(), "sweeps/*.yaml")
 	require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestSweeps(t *testing.T) {
 		require.Equal(t, path, "sweeps/"+file.Name+".yaml", "it is found by its name")
 		require.NotEmpty(t, file.Title)
 		require.NotEmpty(t, file.Description)
-		require.Equal(t, slices.Contains([]string{"slack-factor", "pilots", "preemption", "scavengers"}, file.Name), file.Paper == "", "all others compare with what is said")
+		require.Equal(t, slices.Contains([]string{"slack-factor", "pilots", "preemption", "scavengers", "memory"}, file.Name), file.Paper == "", "all others compare with what is said")
 
 		// Empty files stand for the archive's.
 		traces := t.TempDir()

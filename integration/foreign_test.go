@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
@@ -42,7 +43,9 @@ func TestForeignAtHand(t *testing.T) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		var c foreign
-		require.NoError(t, json.Unmarshal(text, &c), file)
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields() // what a case says and no script has would be left out silently
+		require.NoError(t, decoder.Decode(&c), file)
 		script := c.script()
 		if ours, err := os.ReadFile("testdata/foreign/" + c.Name + ".txtar"); err == nil && string(ours) == string(script) {
 			continue

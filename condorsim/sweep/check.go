@@ -150,6 +150,14 @@ func (c *checker) trace(path string, t *Trace) {
 	if len(t.With)+len(t.Without) > 0 && t.Pool == "" && t.Nodes == nil {
 		c.say(path, "with and without change the slots of a pool, and there is none: name one as pool, or give nodes")
 	}
+	if t.MemoryShare != 0 && (t.Pool != "" || t.Nodes != nil || t.Memory != 0) {
+		c.say(path+".memory_share", "memory, pool and nodes say what memory there is: leave them out, or this")
+	}
+	c.err(path+".memory_share", workload.Transform{MemoryShare: t.MemoryShare}.Validate())
+	c.err(path+".load", workload.Transform{Load: t.Load}.Validate())
+	if t.Load != 0 && t.Generate != nil {
+		c.say(path+".load", "say it in generate")
+	}
 	c.err(path+".scale_estimates", workload.Transform{EstimateScale: t.ScaleEstimates}.Validate())
 	if t.Generate != nil {
 		c.generate(path+".generate", t.Generate)
@@ -184,7 +192,7 @@ func (c *checker) merge(path string, t *Trace) {
 }
 
 func (c *checker) source(path string, s Source) {
-	c.oneOf(path+".clean", s.Clean, "papers", "partial", "cancelled", "none")
+	c.oneOf(path+".clean", s.Clean, "papers", "partial", "cancelled", "none", "strong")
 	c.oneOf(path+".procs_field", s.ProcsField, "allocated", "requested")
 	c.oneOf(path+".overrun", s.Overrun, "raise", "kill")
 	c.oneOf(path+".dependencies", s.Dependencies, "honour", "ignore")

@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
 
 // File is the content of a sweep's file.
@@ -51,6 +53,12 @@ type Trace struct {
 	Name   string `yaml:"name"`
 	Source `yaml:",inline"`
 	Merge  []Source `yaml:"merge"`
+	// MemoryShare is the memory of the machine as a share of what its processors would need, and MemoryFrom a
+	// trace from whose jobs the memory of those is drawn that do not say it; see [workload.Transform].
+	MemoryShare float64 `yaml:"memory_share"`
+	MemoryFrom  string  `yaml:"memory_from"`
+	// Load divides the times between submissions, besides the sweep's loads; 0: 1.
+	Load float64 `yaml:"load"`
 	// Ads is another word for File.
 	Ads string `yaml:"ads"`
 	// Generate generates a trace.
@@ -124,20 +132,29 @@ type Scheduler struct {
 
 // sources returns the files of the trace and how to read each; nil if the jobs are generated.
 func (t *Trace) sources() []Source {
+	whole := t.Source
+	whole.Memory = t.readingMemory()
 	switch {
 	case t.Merge != nil:
 		parts := make([]Source, len(t.Merge))
 		for i, part := range t.Merge {
-			parts[i] = part.within(t.Source)
+			parts[i] = part.within(whole)
 		}
 		return parts
 	case t.File+t.Ads != "":
-		s := t.Source
-		s.File += t.Ads
-		return []Source{s}
+		whole.File += t.Ads
+		return []Source{whole}
 	default:
 		return nil
 	}
+}
+
+// readingMemory returns the memory of the machine for which the trace is read.
+func (t *Trace) readingMemory() int64 {
+	if t.MemoryShare != 0 {
+		return workload.AnyMemory
+	}
+	return t.Memory
 }
 
 // within fills in, from the whole, what a part of a merged trace leaves out.

@@ -55,10 +55,10 @@ func (in *input) trace() (*formats.Jobs, error) {
 		for i, part := range parts {
 			traces[i] = part.Trace
 		}
-		machine := workload.Machine{Processors: in.CPUs, Memory: in.Memory}
+		machine := workload.Machine{Processors: in.CPUs, Memory: in.readingMemory()}
 		whole = &formats.Jobs{Trace: workload.Merge(in.Name, machine, traces...)}
 	}
-	if err := change(whole, workload.Transform{Max: in.jobs}); err != nil {
+	if err := change(whole, workload.Transform{Max: in.jobs, Load: in.Load}); err != nil {
 		return nil, &BadInput{err}
 	}
 	if len(whole.Jobs) == 0 {
@@ -112,6 +112,8 @@ func (s Source) suits(f *formats.Format) error {
 	switch {
 	case f == formats.Ads && s.ProcsField != "":
 		return errors.New("procs_field says how a trace is read; the file holds job ads")
+	case f == formats.Ads && s.Clean == string(workload.CleanStrong):
+		return errors.New("clean: strong is for traces; the file holds job ads")
 	case f != formats.Ads && s.EstimateAttr != "":
 		return errors.New("estimate_attr says how job ads are read; the file holds none")
 	case f == formats.Instance && s.Clean+s.ProcsField+s.Overrun != "":
@@ -145,7 +147,7 @@ func (in *input) doubt(texts ...string) {
 func (in *input) workload(t *formats.Jobs, load float64, stated estimates, seed uint64) (*condorsim.Workload, error) {
 	w, err := in.make(t, workload.Transform{
 		EstimateScale: cmp.Or(stated.scale, in.ScaleEstimates), Load: load, Estimates: workload.EstimateModel(stated.model),
-		Seed: seed,
+		Seed: seed, MemoryShare: in.MemoryShare,
 	})
 	if err != nil {
 		return nil, &BadInput{err}
@@ -183,8 +185,15 @@ func (in *input) readHistory() ([]estimate.Ended, error) {
 	return ended, err
 }
 
+// make makes the workload of a trace, changed.
 func (in *input) make(read *formats.Jobs, x workload.Transform) (*condorsim.Workload, error) {
 	var jobs formats.Jobs
+	if in.sample != nil {
+		var err error
+		if x.MemoryFrom, err = in.sample(); err != nil {
+			return nil, err
+		}
+	}
 	if in.Generate == nil {
 		jobs = *read // other cells share it
 	} else {

@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 )
@@ -146,6 +147,9 @@ type input struct {
 	orders []string
 	doubts *sync.Map // what else was told
 
+	memory located // Trace.MemoryFrom
+	sample func() (*workload.MemorySample, error)
+
 	history located // Trace.History
 	ended   func() ([]estimate.Ended, error)
 }
@@ -210,47 +214,6 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	}
 	p.Manifest.Skipped = append(p.Manifest.Skipped, missing...)
 	return all, nil
-}
-
-// find looks for the files of the trace, its pool and its history, and returns the names of those
-// that are not there.
-func (in *input) find(places Places) (absent []string) {
-	names := in.Trace.files()
-	if in.Pool != "" {
-		names = append(names, places.pool(in.Pool))
-	}
-	for _, name := range names {
-		file, found := places.find(name)
-		if !found {
-			absent = append(absent, name)
-			continue
-		}
-		in.files = append(in.files, file)
-	}
-	if in.History != "" {
-		var found bool
-		if in.history, found = places.find(in.History); !found {
-			absent = append(absent, in.History)
-		}
-		in.ended = sync.OnceValues(in.readHistory)
-	}
-	return absent
-}
-
-// sumUp computes the digests of all files of the input, the history's last.
-func (in *input) sumUp() error {
-	files := in.files
-	if in.History != "" {
-		files = append(slices.Clip(files), in.history)
-	}
-	for _, file := range files {
-		sum, err := file.digest()
-		if err != nil {
-			return err
-		}
-		in.sums = append(in.sums, sum)
-	}
-	return nil
 }
 
 // expand adds to the sweep the cells of a trace: one for each load, estimate model, scale of estimates,

@@ -31,6 +31,10 @@ var helpTexts = cli.Texts{
 	"run_cpus": "Processors of the machine; by default what the trace's header says, or the most that job ads " +
 		"had at one time.",
 	"run_memory": "Memory of the machine; by default MachineMemory of the header, else memory is no resource.",
+	"run_memory_share": "Memory of the machine, instead, as a share of what its processors would need if jobs such as these kept " +
+		"all of them busy, such as 0.75.",
+	"run_memory_from": "Jobs whose memory is not known need as much for each processor as a job of this trace that is about " +
+		"as wide, drawn by --seed and the job's number. It may be the trace that is run. The machine must have memory.",
 	"run_pool": "Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such" +
 		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise. condorsim keys pool " +
 		"shows what a description may have.",
@@ -79,8 +83,9 @@ var helpTexts = cli.Texts{
 		"--fst and --eta).",
 	"run_dump_dir": "Where a case is saved that shows an error of the simulator itself; the working folder by " +
 		"default.",
-	"run_log_level":     "What is logged, to standard error.",
-	"trace_clean":       "Which jobs that never really ran are dropped: papers, partial, cancelled or none.",
+	"run_log_level": "What is logged, to standard error.",
+	"trace_clean": "Which jobs that never really ran are dropped: papers, partial, cancelled, none, or strong (those " +
+		"with run time 0 or no requested time, whatever their status).",
 	"trace_procs_field": "Which field holds a job's processors: allocated or requested.",
 	"trace_overrun":     "Jobs that ran longer than estimated: raise the estimate, or kill.",
 	"machine_cpus":      "Processors of the machine; by default what the trace's header says.",

@@ -65,7 +65,8 @@ func (c *runCommand) check() error {
 	case c.Fst != (fstFlag{}) && c.Order == negotiator.FairShare:
 		return fmt.Errorf("--fst: %w", condorsim.ErrFairOrder)
 	default:
-		return cmp.Or(checkJitter(c.jitter()), machineFlags{c.Cpus, c.Memory}.onOne(c.Pool), c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
+		return cmp.Or(checkJitter(c.jitter()), machineFlags{c.Cpus, c.Memory}.onOne(c.Pool),
+			c.checkMemory(c.Memory, c.Pool), c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
 	}
 }
 

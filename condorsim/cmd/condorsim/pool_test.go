@@ -25,7 +25,7 @@ func TestBuiltInPools(t *testing.T) {
 		require.NotEmpty(t, pool.Slots)
 	}
 	_, err = readPool("five-nodes", hclog.NewNullLogger())
-	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, failing, four-nodes, "+
+	require.ErrorContains(t, err, "built in are bgp-1152, bgp-128, bgp-352, ctc-gpus, failing, four-nodes, "+
 		"gaia-preempt-10m, gaia-preempt-1h, gaia-preempt, gaia-scavengers-10m, gaia-scavengers-1h, "+
 		"gaia-scavengers-at-once, gaia-scavengers, gaia, groups, intrepid, kth-scavengers-10m, kth-scavengers-1h, "+
 		"kth-scavengers-at-once, kth-scavengers, mixed, pilots, sdsc-scavengers-10m, sdsc-scavengers-1h, "+

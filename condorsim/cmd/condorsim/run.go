@@ -38,6 +38,7 @@ type runCommand struct {
 
 	traceFlags
 	modelFlags
+	memoryFlags
 
 	Cpus   int64  `group:"Pool" nonzero:"" placeholder:"N" help:"${run_cpus}"`
 	Memory int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`

@@ -118,10 +118,10 @@ func (c *runCommand) suits(format *formats.Format, pool bool) error {
 		trace.EstimateAttr = nil // they may be of the ads to learn from
 	}
 	switch {
-	case format == formats.Ads && pool && (c.ScaleWidths != 0 || c.MemoryModel != ""):
-		return errors.New("--scale-widths and --memory-model change traces; on a pool, job ads say what " +
+	case format == formats.Ads && pool && (c.ScaleWidths != 0 || c.MemoryModel+c.MemoryFrom != ""):
+		return errors.New("--scale-widths, --memory-model and --memory-from change traces; on a pool, job ads say what " +
 			"each job asks for")
-	case format == formats.Instance && (c.Jobs != 0 || c.Load != 0 || c.changes()):
+	case format == formats.Instance && (c.Jobs != 0 || c.Load != 0 || c.changes() || c.memoryFlags != memoryFlags{}):
 		return errors.New("--jobs, --load and flags that change a trace say how it is read; an instance is taken as it is")
 	default:
 		return trace.suits(format, machineFlags{c.Cpus, c.Memory}, cmp.Or(c.Workload, c.Instance))
@@ -130,9 +130,10 @@ func (c *runCommand) suits(format *formats.Format, pool bool) error {
 
 // read reads the jobs and changes them as the flags say.
 func (c *runCommand) read(p *process, in *formats.Source, pool *pools.Description) (*formats.Jobs, error) {
-	opts := c.withAds(c.options(machineFlags{c.Cpus, c.Memory}, c.MemoryModel))
+	opts := c.withAds(c.options(machineFlags{c.Cpus, c.reading(c.Memory)}, c.MemoryModel))
 	opts, x := condorsim.ReadingFor(pool, opts, c.Order), c.transform(c.Load, c.Jobs)
-	if err := errors.Join(opts.Validate(), x.Validate()); err != nil {
+	err := c.complete(p, &x)
+	if err = errors.Join(err, opts.Validate(), x.Validate()); err != nil {
 		return nil, err
 	}
 	jobs, err := in.Read(opts)

@@ -27,7 +27,7 @@ type workloadCommand struct {
 
 // traceFlags say how to read the lines of a trace.
 type traceFlags struct {
-	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none" default:"papers" help:"${trace_clean}"`
+	Clean      string `group:"Workload" enum:"papers,partial,cancelled,none,strong" default:"papers" help:"${trace_clean}"`
 	ProcsField string `group:"Workload" enum:"allocated,requested" default:"allocated" help:"${trace_procs_field}"`
 	Overrun    string `group:"Workload" enum:"raise,kill" default:"raise" help:"${trace_overrun}"`
 
@@ -112,6 +112,8 @@ func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) e
 	switch ads := format == formats.Ads; {
 	case ads && given(f.ProcsField, "allocated"):
 		return fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", formats.Shown(file))
+	case ads && f.Clean == string(workload.CleanStrong):
+		return fmt.Errorf("--clean strong is for traces; %s holds job ads", formats.Shown(file))
 	case ads && given(f.Dependencies, "honour"):
 		return fmt.Errorf("--dependencies is about the preceding jobs that a trace names; %s holds job ads", formats.Shown(file))
 	case !ads && len(f.EstimateAttr) > 0:

@@ -54,6 +54,8 @@ type Description struct {
 	Preemption *Preemption
 	// Scavengers says which jobs are scavengers; nil: those that say it themselves.
 	Scavengers *Scavengers
+	// GPUJobs says which jobs of a trace ask for GPUs; nil: none does.
+	GPUJobs *GPUJobs
 	// Groups are accounting groups, which share the pool by their quotas, and Ceilings are how many cpus
 	// submitters may have at once, by name.
 	Groups   Groups

@@ -60,6 +60,8 @@ type description struct {
 	Preemption *preemption `yaml:"preemption"` // nil: no job makes way for another
 	Scavengers *scavengers `yaml:"scavengers"` // nil: those that say it themselves
 
+	GPUJobs *gpuJobs `yaml:"gpu_jobs"` // nil: no job of a trace asks for GPUs
+
 	Groups   []group           `yaml:"groups"`
 	Ceilings map[string]*int64 `yaml:"ceilings"` // of users; nil: nothing is written
 }
@@ -234,7 +236,7 @@ func (b *builder) finish() error {
 	if !b.pool.Pack.WholeSlots && len(b.pool.Bundles) == 0 {
 		negotiator.CountJobs(&b.pool.Schema, b.pool.Slots)
 	}
-	if err := cmp.Or(b.addLimits(), b.addGroups(), b.addPreemption(), b.addScavengers()); err != nil {
+	if err := cmp.Or(b.addLimits(), b.addGroups(), b.addPreemption(), b.addScavengers(), b.addGPUJobs()); err != nil {
 		return err
 	}
 	for i := range b.d.Failures {

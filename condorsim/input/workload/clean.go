@@ -73,6 +73,12 @@ func (c *cleaner) record(rec *record) *Error {
 	case run < 0:
 		c.trace.drop(&count.NegativeRun, id, WhyNegativeRun)
 		return nil
+	case c.opts.Clean == CleanStrong && run == 0:
+		c.trace.drop(&count.NoRun, id, WhyNoRun)
+		return nil
+	case c.opts.Clean == CleanStrong && rec[8] <= 0:
+		c.trace.drop(&count.NoRequest, id, WhyNoRequest)
+		return nil
 	case procs <= 0:
 		c.trace.drop(&count.NoProcessors, id, WhyNoProcessors)
 		return nil

@@ -123,6 +123,8 @@ func (count *Cleaning) add(c Cleaning) {
 		{&count.Partial, c.Partial},
 		{&count.Cancelled, c.Cancelled},
 		{&count.NegativeRun, c.NegativeRun},
+		{&count.NoRun, c.NoRun},
+		{&count.NoRequest, c.NoRequest},
 		{&count.NoProcessors, c.NoProcessors},
 		{&count.NoSubmit, c.NoSubmit},
 		{&count.TooWide, c.TooWide},

@@ -16,6 +16,9 @@ const (
 	CleanPartial   Clean = "partial"   // only: drop partial executions (status 2, 3, 4)
 	CleanCancelled Clean = "cancelled" // only: drop jobs cancelled before they started (status 5, run time ≤ 0)
 	CleanNone      Clean = "none"      // neither rule: keep all that can run
+	// CleanStrong goes by no status: it drops jobs with run time 0, and those that requested no time. With
+	// [ProcsRequested] and [OverrunKill] that is what studies of predicted run times call the strong filter.
+	CleanStrong Clean = "strong"
 )
 
 // ProcsField says which field has a job's processors. The other one is used where it is not
@@ -77,8 +80,8 @@ func (o Options) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: %v: must be %s", field, value, rule))
 		}
 	}
-	check(oneOf(o.Clean, CleanPapers, CleanPartial, CleanCancelled, CleanNone), "clean",
-		quoted(o.Clean), "papers, partial, cancelled or none")
+	check(oneOf(o.Clean, CleanPapers, CleanPartial, CleanCancelled, CleanNone, CleanStrong), "clean",
+		quoted(o.Clean), "papers, partial, cancelled, none or strong")
 	check(oneOf(o.ProcsField, ProcsAllocated, ProcsRequested), "procs-field",
 		quoted(o.ProcsField), "allocated or requested")
 	check(oneOf(o.Dependencies, DependenciesHonour, DependenciesIgnore), "dependencies",

@@ -54,7 +54,7 @@ func TestReadSWF(t *testing.T) {
 
 // TestRules reads one job line per case, and compares the job and the count.
 func TestRules(t *testing.T) {
-	none := workload.Options{Clean: workload.CleanNone}
+	none, strong := workload.Options{Clean: workload.CleanNone}, workload.Options{Clean: workload.CleanStrong}
 	type count = workload.Cleaning
 	for _, c := range []struct {
 		name  string
@@ -96,6 +96,11 @@ func TestRules(t *testing.T) {
 		{"cancelled kept", line(1, 0, 0, 4, 8, 10, 5), none, &workload.Job{Run: 0, Estimate: 10, Procs: 4}, count{}},
 		{"run unknown", line(1, 0, -1, 4, 8, 10, 1), workload.Options{}, nil, count{NegativeRun: 1}},
 		{"run unknown cannot be kept", line(1, 0, -1, 4, 8, 10, 5), none, nil, count{NegativeRun: 1}},
+		{"strong", line(1, 0, 9, 4, 8, 10, 3), strong, &workload.Job{Run: 9, Estimate: 10, Procs: 4}, count{}},
+		{"strong, cancelled", line(1, 0, 0, 4, 8, 10, 5), strong, nil, count{NoRun: 1}},
+		{"strong, no run time", line(1, 0, 0, 4, 8, 10, 1), strong, nil, count{NoRun: 1}},
+		{"strong, unknown run", line(1, 0, -1, 4, 8, 10, 1), strong, nil, count{NegativeRun: 1}},
+		{"strong, nothing requested", line(1, 0, 9, 4, 8, -1, 1), strong, nil, count{NoRequest: 1}},
 		{
 			"requested stand in", line(1, 0, 9, 0, 8, 10, 1),
 			workload.Options{},
@@ -431,7 +436,7 @@ func TestOptions(t *testing.T) {
 		opts workload.Options
 		want string
 	}{
-		{workload.Options{Clean: "some"}, `clean: "some": must be papers, partial, cancelled or none`},
+		{workload.Options{Clean: "some"}, `clean: "some": must be papers, partial, cancelled, none or strong`},
 		{workload.Options{ProcsField: "x"}, `procs-field: "x": must be allocated or requested`},
 		{workload.Options{Overrun: "x"}, `overrun: "x": must be raise or kill`},
 		{workload.Options{CPUs: -1}, `cpus: -1: must be 0 (as the header says)`},

@@ -147,6 +147,8 @@ type Cleaning struct {
 	Partial       int `json:"partial_executions"`     // status 2, 3, 4
 	Cancelled     int `json:"cancelled_before_start"` // status 5, run time 0 or unknown
 	NegativeRun   int `json:"negative_run_time"`      // run time unknown
+	NoRun         int `json:"no_run_time,omitempty"`  // run time 0; with CleanStrong
+	NoRequest     int `json:"no_request,omitempty"`   // no requested time; with CleanStrong
 	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
 	NoSubmit      int `json:"no_submit,omitempty"`    // submit time unknown
 	TooWide       int `json:"too_wide"`               // more processors than the machine
@@ -176,6 +178,7 @@ type Cleaning struct {
 	Overrunning       int `json:"overrunning,omitempty"`      // longer than the estimate that a negotiator plans with
 
 	// Changed.
+	MemoryDrawn    int `json:"memory_drawn,omitempty"`    // unknown: that of a drawn job replaces it
 	EstimateScaled int `json:"estimate_scaled,omitempty"` // those that users stated
 	RunCut         int `json:"run_cut"`                   // to the estimate, with OverrunKill
 	RunAssumed     int `json:"run_assumed,omitempty"`     // the estimate replaces it: ads of jobs that did not finish
@@ -192,6 +195,8 @@ const (
 	WhyPartial       = "partial executions"
 	WhyCancelled     = "cancelled before the start"
 	WhyNegativeRun   = "run time unknown"
+	WhyNoRun         = "run time 0"
+	WhyNoRequest     = "no requested time"
 	WhyNoProcessors  = "no processors"
 	WhyNoSubmit      = "submit time unknown"
 	WhyTooWide       = "wider than the machine"
@@ -242,6 +247,7 @@ func (count Cleaning) Remarks() []Remark {
 		{"estimate unknown: the run time stands in", count.EstimateUnknown, count.JobsLeft},
 		{"estimate unknown: default_estimate stands in", count.EstimateDefault, count.JobsLeft},
 		{"ran beyond the estimate", count.Overrunning, count.JobsLeft},
+		{"memory unknown: that of a drawn job stands in", count.MemoryDrawn, count.JobsLeft},
 		{"estimate scaled", count.EstimateScaled, count.JobsLeft},
 		{"estimate raised to the run time", count.EstimateRaised, count.JobsLeft},
 		{"run time cut to the estimate", count.RunCut, count.JobsLeft},
@@ -268,7 +274,7 @@ func (count Cleaning) LeftOut() string {
 
 // Uncleaned reports whether jobs were dropped that [CleanNone] keeps.
 func (count Cleaning) Uncleaned() bool {
-	return count.Partial+count.Cancelled+count.Removed+count.Unfinished > 0
+	return count.Partial+count.Cancelled+count.NoRun+count.NoRequest+count.Removed+count.Unfinished > 0
 }
 
 // Dropped lists what was dropped, in the order of the rules.
@@ -277,6 +283,8 @@ func (count Cleaning) Dropped() []Omission {
 		{WhyPartial, count.Partial},
 		{WhyCancelled, count.Cancelled},
 		{WhyNegativeRun, count.NegativeRun},
+		{WhyNoRun, count.NoRun},
+		{WhyNoRequest, count.NoRequest},
 		{WhyNoProcessors, count.NoProcessors},
 		{WhyNoSubmit, count.NoSubmit},
 		{"ads that tell too little", count.Unreadable},

@@ -23,6 +23,13 @@ type Transform struct {
 	// Memory and Estimates replace those of the trace; "": unchanged.
 	Memory    MemoryModel
 	Estimates EstimateModel
+	// MemoryFrom, if not nil, is what the jobs that need no memory by then are given. The machine must have
+	// memory.
+	MemoryFrom *MemorySample
+	// MemoryShare is the memory of the machine, as a share of what its processors would need if jobs such
+	// as these kept all of them busy: at the mean of memory over processors, weighted by work. Jobs that
+	// need more are dropped. 0: unchanged.
+	MemoryShare float64
 	// EstimateScale multiplies what users stated, rounded, to at least a second. Estimates that are not
 	// known stay unknown. Where the product is below the run time, the rule counts by which the trace was
 	// read ([Trace.Overrun]): the estimate is the run time, or the run is cut. 0 or 1: unchanged.
@@ -42,6 +49,7 @@ const minFactor, maxFactor = 0.001, 1000
 const (
 	estimateStream = 1 + iota
 	memoryStream
+	drawnStream // besides each job's number
 )
 
 // IsZero reports whether nothing changes.
@@ -67,6 +75,7 @@ func (x Transform) Validate() error {
 	}
 	check(x.Max >= 0, "jobs", x.Max, "0 (all jobs) or a number of jobs")
 	check(factor(x.Widths), "scale-widths", x.Widths, "0 (as they are) or from 0.001 to 1000")
+	check(factor(x.MemoryShare), "memory-share", x.MemoryShare, "0 (as it is) or from 0.001 to 1000")
 	check(factor(x.EstimateScale), "scale-estimates", x.EstimateScale, "0 (as they are) or from 0.001 to 1000")
 	check(factor(x.Load), "load", x.Load, "0 (as it is) or from 0.001 to 1000")
 	return errors.Join(append(errs, x.Memory.validate(), x.Estimates.validate())...)
@@ -89,10 +98,12 @@ func (x Transform) String() string {
 	say(x.Max > 0, "first %d jobs", x.Max)
 	say(x.Widths != 0 && x.Widths != 1, "widths × %v", x.Widths)
 	say(!x.Memory.given(), "memory %s", x.Memory)
+	say(x.MemoryFrom != nil, "memory drawn where it is unknown")
+	say(x.MemoryShare != 0, "memory of the machine %v of what its processors would need", x.MemoryShare)
 	say(!x.Estimates.given(), "estimates %s", x.Estimates)
 	say(x.EstimateScale != 0 && x.EstimateScale != 1, "estimates × %v", x.EstimateScale)
 	say(x.Load != 0 && x.Load != 1, "load × %v", x.Load)
-	say(x.Memory.random() || x.Estimates.random(), "seed %d", x.Seed)
+	say(x.Memory.random() || x.MemoryFrom != nil || x.Estimates.random(), "seed %d", x.Seed)
 	return strings.Join(parts, ", ")
 }
 
@@ -120,6 +131,13 @@ func (t *Trace) Transform(x Transform) (*Trace, error) {
 	}
 	changed.scaleWidths(x.Widths)
 	if err := changed.remodelMemory(x.Memory, rand.New(rand.NewPCG(x.Seed, memoryStream))); err != nil {
+		return nil, err
+	}
+	drawn, err := changed.drawMemory(x.MemoryFrom, x.Seed)
+	if err == nil {
+		err = changed.shareMemory(x.MemoryShare, drawn)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := changed.remodelEstimates(x.Estimates, rand.New(rand.NewPCG(x.Seed, estimateStream))); err != nil {

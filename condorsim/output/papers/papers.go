@@ -14,6 +14,8 @@
 //     to improve job scheduling on the Blue Gene/P, IPDPS 2010
 //   - slack.go: no paper, but what the policy slack is to do
 //   - auto.go: no paper, but what a pool that chooses its own policy is to do
+//   - sc15.go: Gaussier, Glesser, Reis and Trystram, Improving backfilling by using machine learning
+//     to predict running times, SC 2015, and the results of its authors' simulator
 //
 // Improvements are as in the papers, (base − X) / base of the same measure.
 package papers
@@ -64,6 +66,7 @@ func studies() []study {
 		{"estimates", false, estimates},
 		{"slack", true, slack},
 		{autoPolicy, true, auto},
+		{"sc15", false, sc15},
 	}
 }
 

@@ -29,9 +29,10 @@ var (
 	qstat = text("the table of jobs that qstat prints", toSWF,
 		`^Job Id: \S+`, `(?i)^Job[ _-]?ID[ \t]+(Name|Username|prior)[ \t]+\w`)
 
-	// gridEngine is the accounting of SGE and its successors, one job a line or as qacct prints it.
+	// gridEngine is the accounting of SGE and its successors, one job a line or as qacct prints it. JSON and
+	// ads in one line have as many colons, and begin with a bracket.
 	gridEngine = text("the accounting of Grid Engine", toSWF,
-		`^[^:\s]+(:[^:\n]*){40}`, `^=+\r?\nqname[ \t]`)
+		`^[^:\s{\[<]+(:[^:\n]*){40}`, `^=+\r?\nqname[ \t]`)
 
 	lsf = text("the accounting of LSF", toSWF,
 		`^"JOB_[A-Z0-9_]+"[ \t]+"`, `^JOBID[ \t]+USER[ \t]+STAT[ \t]+QUEUE\b`)
