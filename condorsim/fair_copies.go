@@ -162,7 +162,7 @@ func (f *fairStarts) keepOrderTime(j *backfill.Job) {
 	}
 	asked := f.w.Jobs[j.ID].asked()
 	asked.Actual = f.w.actual(j.ID)
-	if t := f.estimates.Estimate(&asked).Order; t != j.Estimate {
+	if t := f.estimates.Estimate(&asked, j.Submit).Order; t != j.Estimate {
 		ordered := *j
 		ordered.Estimate = t
 		f.ordered[j.ID] = &ordered

@@ -33,6 +33,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if err := cmp.Or(n.check(d), n.checkScavengers(d, &news)); err != nil {
 		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
 	}
+	n.predictions.now = d.Now
 	if n.predictions.trust != estimate.TrustAll {
 		n.review(d)
 	}

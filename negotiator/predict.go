@@ -26,6 +26,7 @@ type predictions struct {
 	anew       bool                    // the next cycle predicts the run times of all jobs anew
 	replanned  map[backfill.JobID]bool // the jobs that got other run times in this cycle
 	learned    []estimate.Ended        // in this cycle
+	now        backfill.Time           // of the cycle
 }
 
 // prediction holds the run times of a job for the uses of [estimate.Uses], at least one of which
@@ -60,7 +61,7 @@ func (p *predictions) predict(job *Job) {
 	if p.actual != nil {
 		j.Actual = p.actual(job.ID)
 	}
-	uses, r := p.set.Estimate(&j), j.Requested
+	uses, r := p.set.Estimate(&j, p.now), j.Requested
 	p.forget(job.ID)
 	if uses == (estimate.Uses{Order: r, Backfill: r, Running: r}) {
 		return

@@ -10,6 +10,7 @@ import (
 type options struct {
 	percentile, threshold, window int
 	maxAge                        backfill.Time
+	predictAgain, censored        bool
 	userKeys, projectKeys         []string
 }
 
@@ -104,7 +105,7 @@ func (a *accuracy) age(known *accuracies) {
 	}
 }
 
-func (a *accuracy) forget() {
+func (a *accuracy) forget(*Ended) {
 	known := a.whose.pop()
 	if known == nil {
 		return

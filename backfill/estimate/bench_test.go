@@ -41,7 +41,7 @@ func BenchmarkEstimate(b *testing.B) {
 				b.ReportAllocs()
 				i := 0
 				for b.Loop() {
-					set.Estimate(&jobs[i%len(jobs)].Job)
+					set.Estimate(&jobs[i%len(jobs)].Job, 0)
 					i++
 				}
 			})

@@ -35,7 +35,7 @@ func FuzzSettings(f *testing.F) {
 		j := job("ann", "physics", 100)
 		j.Name, j.Actual = "1.0", 50
 		for range 3 {
-			uses := set.Estimate(&j)
+			uses := set.Estimate(&j, 0)
 			require.True(t, 1 <= uses.Order && uses.Order <= 100 && 1 <= uses.Running && uses.Running <= 100, "%+v",
 				uses)
 			set.Learn(estimate.Ended{Job: j, Ran: 10})
@@ -56,7 +56,7 @@ func FuzzHistory(f *testing.F) {
 		}
 		set := made(t, estimate.Settings{All: "combined", Order: "tsafrir", Options: options("threshold=1")}, h)
 		for e := range h.All() {
-			set.Estimate(&e.Job)
+			set.Estimate(&e.Job, 0)
 		}
 		again, err := estimate.ReadHistory(bytes.NewReader(text(t, h)), "state", 3)
 		require.NoError(t, err)

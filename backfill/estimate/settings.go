@@ -169,6 +169,14 @@ func Options() []backfill.Option {
 			Name: projectKey, Default: "project,account,group", Type: backfill.List, Check: someLabel,
 			Doc: "labels that name the project; likewise",
 		},
+		{
+			Name: predictAgain, Default: "true", Type: backfill.Flag,
+			Doc: "when a job ends, its user's waiting jobs are predicted anew",
+		},
+		{
+			Name: countsCensored, Default: "true", Type: backfill.Flag,
+			Doc: "running jobs count, too, by how long they have run so far",
+		},
 	}
 }
 
@@ -192,6 +200,7 @@ func readOptions(given map[string]string) (o options, err error) {
 	o = options{
 		percentile: v.Int("percentile"), threshold: v.Int("threshold"), window: v.Int("window"), maxAge: v.Time(maxAge),
 		userKeys: v.List(userKey), projectKeys: v.List(projectKey),
+		predictAgain: v.Flag(predictAgain), censored: v.Flag(countsCensored),
 	}
 	if 0 < o.window && o.window < o.threshold {
 		return o, &backfill.OptionsError{Err: fmt.Errorf("%s: option window=%d with threshold=%d: nothing would "+

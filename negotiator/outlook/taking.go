@@ -34,7 +34,8 @@ func (o *Outlook) predict(set *estimate.Set) map[backfill.JobID]negotiator.RunTi
 		r := o.Requested(before.Job)
 		uses := set.Estimate(&estimate.Job{
 			Requested: r, Unestimated: before.Job.Unestimated, Labels: before.Job.Labels,
-		})
+			Cpus: before.Job.Width(),
+		}, o.now)
 		if uses != (estimate.Uses{Order: r, Backfill: r, Running: r}) {
 			all[before.Job.ID] = negotiator.RunTimes{Uses: uses, Requested: r, Runs: before.Running}
 		}

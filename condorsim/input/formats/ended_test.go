@@ -166,7 +166,7 @@ func TestEndedOnBlueHorizon(t *testing.T) {
 		}
 	}
 	for user := range users {
-		uses := set.Estimate(&estimate.Job{Requested: 36000, Labels: map[string]string{"owner": user}})
+		uses := set.Estimate(&estimate.Job{Requested: 36000, Labels: map[string]string{"owner": user}}, 0)
 		if uses.Order < 36000 {
 			adjusted++
 			require.GreaterOrEqual(t, recently[user], 50)
