@@ -236,6 +236,8 @@ var someSettings = []estimate.Settings{
 	{All: "tsafrir"},
 	{All: "selective", Options: map[string]string{"threshold": "2"}},
 	{All: "combined", Order: "accurate", Options: map[string]string{"threshold": "1"}},
+	{All: "learned"},
+	{All: "learned", Options: map[string]string{"censored": "false"}},
 }
 
 // TestNoPredictionBreaksAGuarantee runs pools through changes of policy, order and estimators, and
@@ -287,6 +289,7 @@ func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 				reported[run.Job.ID] = true
 			}
 			checkTimes(r, n, reported)
+			checkHeard(r, n)
 			checkOutlook(r, n)
 			checkNoneLost(r, n, before, d)
 			if rapid.IntRange(0, 9).Draw(r, "restart") == 0 {

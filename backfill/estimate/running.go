@@ -42,6 +42,17 @@ func (s *Set) HeedsRunning() bool {
 	return false
 }
 
+// RunningSince returns since when a job runs, by what the set was told; false: it does not, or running jobs
+// do not count.
+func (s *Set) RunningSince(id backfill.JobID) (at backfill.Time, ok bool) {
+	for _, l := range s.learned {
+		if one := l.runs[id]; one != nil {
+			return one.Since, true
+		}
+	}
+	return 0, false
+}
+
 // PredictsAgain reports whether the waiting jobs of a user are to be predicted anew when one of that user's
 // jobs ends; see [Set.UserOf].
 func (s *Set) PredictsAgain() bool {
