@@ -122,6 +122,21 @@ func (s Settings) GoesBy(option string) bool {
 // Learns reports whether one of the estimators learns from jobs that ended.
 func (s Settings) Learns() bool { return s.GoesBy("") }
 
+// Labels returns the labels that the estimators go by besides those in their options.
+func (s Settings) Labels() []string {
+	if s.GoesBy(countsCensored) { // which learned alone has
+		return []string{executable}
+	}
+	return nil
+}
+
+// PredictsAgain reports whether one of the estimators predicts run times of waiting jobs anew when others
+// end; see [Set.PredictsAgain]. It returns false if the settings are wrong.
+func (s Settings) PredictsAgain() bool {
+	o, err := readOptions(s.Options)
+	return err == nil && o.predictAgain && s.GoesBy(predictAgain)
+}
+
 // Learners returns the names of the estimators that learn from jobs that ended, as a list for a
 // sentence: "a, b or c".
 func Learners() string { return readers("") }
