@@ -59,6 +59,9 @@ type likes struct {
 	last []float64
 	// newest is the one of those that run that started last; nil: none runs.
 	newest *runner
+	// coarser are the jobs of the next key up to sameRequest, which are known as long as these are: to look
+	// them up would take longer than all the rest.
+	coarser *likes
 }
 
 func newLearned(o options) *learned {
@@ -97,7 +100,11 @@ func (l *learned) of(j *Job) (known [levels]*likes) {
 		return known
 	}
 	for level, s := range shapesOf(j, user) {
-		if s.user != nil {
+		switch {
+		case s.user == nil:
+		case level > 0 && known[level-1] != nil:
+			known[level] = known[level-1].coarser
+		default:
 			known[level] = l.shapes[s]
 		}
 	}
@@ -131,6 +138,9 @@ func (l *learned) made(j *Job) (known [levels]*likes) {
 		if known[level] = l.shapes[s]; known[level] == nil {
 			known[level] = &likes{}
 			l.shapes[s] = known[level]
+		}
+		if level > 0 && known[level-1] != nil {
+			known[level-1].coarser = known[level]
 		}
 	}
 	return known

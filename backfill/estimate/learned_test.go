@@ -2,8 +2,10 @@ package estimate_test
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math/big"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // textbook predicts as the definition of learned says: for each prediction it goes through all jobs that
@@ -339,4 +342,36 @@ func TestBasis(t *testing.T) {
 	require.Equal(t, estimate.Basis{Estimator: "user", Predicted: 1000}, set.Basis(&j, 0))
 	_, ok := set.UserOf(j.Labels)
 	require.False(t, ok)
+}
+
+// A user who submits a million different jobs has learned remember no more than the history holds, in at
+// most 700 bytes for each job there, and forget it again with them.
+func TestLearnedIsBounded(t *testing.T) {
+	const bound = 20_000
+	jobs := thorough.Cases(100_000, 1_000_000)
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	grown := func(spec string) (bytes int64, set *estimate.Set) {
+		before := heap()
+		set = made(t, estimate.Settings{All: spec}, estimate.NewHistory(bound))
+		for i := range jobs {
+			j := like(fmt.Sprint("program", i), backfill.Time(1+i), int64(1+i))
+			set.Learn(estimate.Ended{Job: j, Ran: 1, At: backfill.Time(i)})
+		}
+		return heap() - before, set
+	}
+	history, plain := grown("requested")
+	all, set := grown("learned")
+	t.Logf("%d bytes for each job of the history", (all-history)/bound)
+	require.Less(t, all-history, int64(700*bound))
+	require.Equal(t, plain.History().Len(), set.History().Len())
+	for i := range bound {
+		set.Learn(estimate.Ended{Job: job("bob", "", 100), Ran: 1, At: backfill.Time(jobs + i)})
+	}
+	j := like("program1", 2, 2)
+	require.Len(t, set.Basis(&j, 0).Parts, 1, "of ann nothing is known any more")
 }

@@ -106,7 +106,7 @@ func (m *model) estimate(spec string, j *estimate.Job) backfill.Time {
 }
 
 // learned are the estimators that learn.
-var learned = []string{"user", "project", "combined", "tsafrir"}
+var learned = []string{"user", "project", "combined", "tsafrir"} // learned itself is in learned_test.go
 
 func anyModel(t *rapid.T) *model {
 	m := &model{
