@@ -306,9 +306,9 @@ func (n *Negotiator) report(r *Report) {
 	for i := range r.Decision.Started {
 		s := &r.Decision.Started[i]
 		n.starts(s.Job.ID, r.Delta.Now)
-		n.predictions.runs(&Running{Job: n.jobs.get(s.Job.ID), Start: r.Delta.Now})
 		r.Matches = append(r.Matches, Match{Job: n.jobs.get(s.Job.ID), Placement: n.inventory.fromCore(s.Placement)})
 	}
+	n.hearOfStarts(r)
 	n.reportPreempted(r)
 	n.stay(r.Delta.StartFailed)
 	for i := range r.Preempted {

@@ -40,9 +40,35 @@ func (n *Negotiator) hear(d *Delta) {
 			}
 		}
 	}
-	for i := range d.Found {
-		p.runs(&d.Found[i])
+	p.run(slices.Clone(d.Found))
+}
+
+// hearOfStarts tells the estimators which jobs a cycle has started.
+func (n *Negotiator) hearOfStarts(r *Report) {
+	p := n.predictions
+	if p.waiting == nil && !p.heedsRunning() {
+		return
 	}
+	runs := make([]Running, len(r.Decision.Started))
+	for i := range runs {
+		runs[i] = Running{Job: n.jobs.get(r.Decision.Started[i].Job.ID), Start: r.Delta.Now}
+	}
+	p.run(runs)
+}
+
+// run tells the estimators that jobs run. It sorts them first, so that none has to be put before many others.
+func (p *predictions) run(runs []Running) {
+	slices.SortFunc(runs, func(a, b Running) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), backfill.Compare(a.Job.place(), b.Job.place()))
+	})
+	for i := range runs {
+		p.runs(&runs[i])
+	}
+}
+
+// place returns a job as far as its place in the order of jobs goes.
+func (j *Job) place() *backfill.Job {
+	return &backfill.Job{ID: j.ID, Submit: j.Submit, Position: j.Position}
 }
 
 func (p *predictions) heedsRunning() bool { return p.set != nil && p.set.HeedsRunning() }
@@ -59,9 +85,7 @@ func (p *predictions) runs(run *Running) {
 	job := run.Job
 	p.waitsNoMore(job)
 	if p.heedsRunning() {
-		p.set.Started(estimate.Run{Job: p.describe(job), Since: run.Start, Planned: &backfill.Job{
-			ID: job.ID, Submit: job.Submit, Position: job.Position,
-		}})
+		p.set.Started(estimate.Run{Job: p.describe(job), Since: run.Start, Planned: job.place()})
 	}
 }
 
@@ -107,10 +131,7 @@ func (p *predictions) recall(jobs []JobCheckpoint) {
 			p.waits(j.Job)
 		}
 	}
-	slices.SortStableFunc(runs, func(a, b Running) int { return cmp.Compare(a.Start, b.Start) }) // that is told fastest
-	for i := range runs {
-		p.runs(&runs[i])
-	}
+	p.run(runs)
 }
 
 // waits notes that a job waits, so that its run time is predicted anew when a job of its user ends.

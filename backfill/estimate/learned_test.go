@@ -369,6 +369,14 @@ func TestLearnedIsBounded(t *testing.T) {
 	t.Logf("%d bytes for each job of the history", (all-history)/bound)
 	require.Less(t, all-history, int64(700*bound))
 	require.Equal(t, plain.History().Len(), set.History().Len())
+	before := heap()
+	for i := range bound {
+		set.Started(run(like(fmt.Sprint("running", i), backfill.Time(1+i), int64(1+i)), backfill.JobID(i), backfill.Time(i)))
+	}
+	require.Less(t, heap()-before, int64(1500*bound), "each is kept with its name, its labels and its place")
+	for i := range bound {
+		set.Left(backfill.JobID(i))
+	}
 	for i := range bound {
 		set.Learn(estimate.Ended{Job: job("bob", "", 100), Ran: 1, At: backfill.Time(jobs + i)})
 	}
