@@ -210,6 +210,9 @@ type Round struct {
 	// Keys are the new keys of jobs whose place in the queue's order has changed, whether the jobs
 	// wait, run or are held.
 	Keys []JobKey
+	// Reordered are waiting jobs for which the queue's order may give another key although they are as they
+	// were: the host asks it. Policies hear of it as of Keys.
+	Reordered []JobID
 	// Rows are new, or have another height or name. They hold as soon as the cycle opens, and the host
 	// adds Changed events for the jobs that they affect, and a Wake event, which counts as the one that
 	// gave back the room of those that have grown.

@@ -265,6 +265,12 @@ func (h *Host) keys(r *Round, at Moment) []JobKey {
 	case h.moves&WithTime != 0:
 		keys = make([]JobKey, 0, h.State.queue.Len())
 		h.State.queue.order.ascend(nil, func(q queued) bool { return ask(q.job, q.key) })
+	default:
+		for _, id := range r.Reordered {
+			if known := h.State.jobs.Find(id); known != nil && known.phase == waiting {
+				ask(known.job, known.key)
+			}
+		}
 	}
 	return keys
 }

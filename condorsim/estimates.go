@@ -89,7 +89,7 @@ func byEnd(a, b estimate.Ended) int { return cmp.Compare(a.At, b.At) }
 // asked returns what estimators may know of a job.
 func (j Job) asked() estimate.Job {
 	requested, unestimated := j.requested()
-	return estimate.Job{Name: j.Name, Requested: requested, Unestimated: unestimated, Labels: j.Labels}
+	return estimate.Job{Name: j.Name, Requested: requested, Unestimated: unestimated, Labels: j.Labels, Cpus: j.Cpus}
 }
 
 // requested returns the run time that a job requests. If it requests none, the time is the default

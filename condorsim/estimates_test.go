@@ -219,10 +219,10 @@ func TestLearnFrom(t *testing.T) {
 	require.Equal(t, []any{2, 3}, []any{w.Cleaning.Learned, w.Cleaning.JobsLeft})
 	require.Equal(t, []int64{1, 2}, workload.Dropped(w.Drops, workload.WhyLearned))
 	first := estimate.Ended{
-		Job: estimate.Job{Name: "1", Requested: 600, Labels: map[string]string{"owner": "ann"}},
+		Job: estimate.Job{Name: "1", Requested: 600, Cpus: 1, Labels: map[string]string{"owner": "ann"}},
 		Ran: 500, At: 30,
 	}
-	second := estimate.Ended{Job: estimate.Job{Name: "2", Requested: 9}, Ran: 5, At: 25}
+	second := estimate.Ended{Job: estimate.Job{Name: "2", Requested: 9, Cpus: 1}, Ran: 5, At: 25}
 	require.Equal(t, []estimate.Ended{second, first}, w.History)
 
 	before := []estimate.Ended{

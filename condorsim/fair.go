@@ -36,6 +36,10 @@ type Fair struct {
 var ErrFairOrder = errors.New("fair start times are found in copies of the simulation, in which nobody keeps the " +
 	"account of users: choose another order than " + negotiator.FairShare)
 
+// ErrFairAgain says that fair start times cannot be found with estimators that predict run times again.
+var ErrFairAgain = errors.New("fair start times are found in copies of the simulation, in which nobody predicts run " +
+	"times again: add the option predict-again=false of the estimator learned")
+
 // RunFair is [Run] without a pace that also finds fair start times: each job's start in a copy of
 // the simulation in which no job arrives after it. Sources: Sabin, Kochhar and Sadayappan, Job
 // fairness in non-preemptive job scheduling, ICPP 2004; Rajbhandary et al., Variations of
@@ -112,6 +116,9 @@ func newFairStarts(ctx context.Context, fail context.CancelCauseFunc, w *Workloa
 	}
 	if c.Order.OfCycle() {
 		return nil, ErrFairOrder
+	}
+	if c.Estimates != nil && c.Estimates.PredictsAgain() {
+		return nil, ErrFairAgain
 	}
 	if fair.Workers <= 0 {
 		fair.Workers = runtime.GOMAXPROCS(0)

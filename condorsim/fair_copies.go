@@ -30,7 +30,7 @@ func (f *fairStarts) Decide(ctx context.Context, tx *backfill.Transaction) error
 		if e.Kind != backfill.Submitted {
 			continue
 		}
-		f.keepOrderTime(e.Job)
+		f.keepOrderTime(e.Job, tx.Now())
 		before := tx.Round().Events[:k]
 		together := k > 0 && before[k-1].Kind == backfill.Submitted // the last job arrives at this instant, too
 		var copied fairCopy
@@ -156,13 +156,13 @@ func (f *fairStarts) record(copied *fairCopy, j *backfill.Job, start backfill.Ti
 // keepOrderTime notes for the copies the run time with which the order ranks an arriving job, since
 // the state does not hold it. The estimators are asked before the round is decided, so they answer
 // as they did at the arrival.
-func (f *fairStarts) keepOrderTime(j *backfill.Job) {
+func (f *fairStarts) keepOrderTime(j *backfill.Job, now backfill.Time) {
 	if f.estimates == nil {
 		return
 	}
 	asked := f.w.Jobs[j.ID].asked()
 	asked.Actual = f.w.actual(j.ID)
-	if t := f.estimates.Estimate(&asked).Order; t != j.Estimate {
+	if t := f.estimates.Estimate(&asked, now).Order; t != j.Estimate {
 		ordered := *j
 		ordered.Estimate = t
 		f.ordered[j.ID] = &ordered

@@ -175,6 +175,8 @@ func (n *Negotiator) restore(from Checkpoint) error {
 		n.preemption.displaced[d.Victim] = &d
 	}
 	clusters := make([]matchmaker.Autocluster, len(from.Jobs))
+	n.predictions.now = from.Now
+	n.predictions.recall(from.Jobs)
 	for i, j := range from.Jobs {
 		if j.Job == nil {
 			return fmt.Errorf("job checkpoint %d is of no job", i)

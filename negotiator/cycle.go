@@ -33,10 +33,12 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if err := cmp.Or(n.check(d), n.checkScavengers(d, &news)); err != nil {
 		return nil, fmt.Errorf("what the pool reports at %d cannot be true: %w", d.Now, err)
 	}
+	n.predictions.now = d.Now
 	if n.predictions.trust != estimate.TrustAll {
 		n.review(d)
 	}
 	r.Left = n.left(d)
+	n.hear(d)
 	n.learn(d)
 	n.learnDelays(d)
 	if err := n.cluster(d); err != nil { // 2
@@ -158,6 +160,7 @@ func (n *Negotiator) cluster(d *Delta) error {
 	n.reconsider(d)
 	n.retake(d)
 	n.replan(d)
+	n.predictAgain()
 	for i := range n.arrivals {
 		a := &n.arrivals[i]
 		var err error
@@ -172,7 +175,7 @@ func (n *Negotiator) cluster(d *Delta) error {
 func (n *Negotiator) round(d *Delta, candidates []backfill.CandidateSet) backfill.Round {
 	n.predictions.predictAnew()
 	round := backfill.Round{
-		Now: d.Now, Candidates: candidates, Rows: n.limits.changed,
+		Now: d.Now, Candidates: candidates, Rows: n.limits.changed, Reordered: n.predictions.reordered,
 		Events: slices.Grow(n.events[:0], len(d.SlotsUp)+len(n.arrivals)),
 	}
 	n.addSlotEvents(&round, d)
@@ -213,6 +216,10 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	}
 	k := n.jobs.Put(a.job.ID)
 	n.limits.know(k.job, a.job)
+	if a.kind != backfill.Found && k.job != a.job {
+		n.predictions.waitsNoMore(k.job)
+		n.predictions.waits(a.job)
+	}
 	k.job = a.job
 	e := backfill.Event{
 		Kind: a.kind, Job: n.inCoreTerms(a.job, a.cluster), Placement: a.placement, Start: a.start, End: a.end,
@@ -302,6 +309,7 @@ func (n *Negotiator) report(r *Report) {
 		n.starts(s.Job.ID, r.Delta.Now)
 		r.Matches = append(r.Matches, Match{Job: n.jobs.get(s.Job.ID), Placement: n.inventory.fromCore(s.Placement)})
 	}
+	n.hearOfStarts(r)
 	n.reportPreempted(r)
 	n.stay(r.Delta.StartFailed)
 	for i := range r.Preempted {
@@ -320,6 +328,7 @@ func (n *Negotiator) forget(ids []backfill.JobID) {
 		k := n.jobs.Put(id)
 		n.leave(k)
 		n.limits.know(k.job, nil)
+		n.predictions.waitsNoMore(k.job)
 		n.jobs.Delete(id)
 		n.priorities.forget(id)
 		n.predictions.forget(id)

@@ -36,6 +36,7 @@
 //	retake.go      limits that come and go, and the jobs that take of them
 //	remeasure.go   requests that depend on the slot, and the jobs that have them
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
+//	relearn.go     estimators: which jobs run, and new run times for the waiting jobs of a user
 //	delays.go      how long the pool takes to start jobs
 //	free.go        what is free on slots just before a round
 //	scavengers.go  the scavengers that are known, which no policy sees

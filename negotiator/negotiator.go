@@ -164,7 +164,9 @@ func New(c Config) (*Negotiator, error) {
 	predictions := &predictions{
 		set: c.Estimates, trust: c.Trust, record: c.Record, actual: c.Actual, guarantees: c.Policy.Spec().Guarantees,
 		slack: c.StartSlack, unknown: c.DefaultEstimate, jobs: jobs, known: map[backfill.JobID]*prediction{},
+		cpus: c.Schema.cpus,
 	}
+	predictions.recall(nil)
 	order = predictions.order(order)
 	state := backfill.NewState(c.Schema.Resources, c.Placement)
 	host, err := backfill.NewHost(state, order, c.Policy, c.Fallback, jobs.naming(c.Refused))
@@ -209,6 +211,9 @@ func (n *Negotiator) Change(c Change) error {
 	predictions.inherit(n.predictions)
 	n.policy, n.fallback, n.order = c.Policy, c.Fallback, c.Order
 	n.priorities, n.predictions = priorities, predictions
+	if predictions.anew {
+		predictions.tell(n.State())
+	}
 	n.renewed = true
 	return nil
 }

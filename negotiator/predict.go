@@ -9,7 +9,7 @@ import (
 
 // predictions are the run times that jobs are planned with, where they differ from the requested
 // ones. A job's run times are predicted when it arrives, and those of all jobs anew when other
-// estimators become active.
+// estimators become active; estimators may ask for more, see relearn.go.
 type predictions struct {
 	set    *estimate.Set // nil: jobs are planned with what they request
 	trust  estimate.Trust
@@ -26,6 +26,10 @@ type predictions struct {
 	anew       bool                    // the next cycle predicts the run times of all jobs anew
 	replanned  map[backfill.JobID]bool // the jobs that got other run times in this cycle
 	learned    []estimate.Ended        // in this cycle
+	now        backfill.Time           // of the cycle
+	waiting    queues
+	reordered  []backfill.JobID // the jobs whose run time for the order has changed in this cycle
+	cpus       func(*Job) int64 // what all chunks of a job request; 0: not known
 }
 
 // prediction holds the run times of a job for the uses of [estimate.Uses], at least one of which
@@ -46,7 +50,8 @@ func (p *predictions) planned() bool { return !p.idle() && !p.guarantees }
 // describe returns a job in the form that estimators take.
 func (p *predictions) describe(job *Job) estimate.Job {
 	return estimate.Job{
-		Name: job.Name, Requested: p.requested(job), Unestimated: job.Estimate == 0, Labels: job.Labels,
+		Name: job.Name, Requested: p.requested(job), Stated: p.stated(job), Unestimated: job.Estimate == 0,
+		Labels: job.Labels, Cpus: p.cpus(job),
 	}
 }
 
@@ -60,7 +65,7 @@ func (p *predictions) predict(job *Job) {
 	if p.actual != nil {
 		j.Actual = p.actual(job.ID)
 	}
-	uses, r := p.set.Estimate(&j), j.Requested
+	uses, r := p.set.Estimate(&j, p.now), j.Requested
 	p.forget(job.ID)
 	if uses == (estimate.Uses{Order: r, Backfill: r, Running: r}) {
 		return

@@ -139,8 +139,8 @@ func TestWhatEndsIsLearnedBeforeWhatArrives(t *testing.T) {
 	require.Empty(t, r.Learned)
 }
 
-// Jobs that end at the same instant are learned in the order in which the cycle handles
-// completions, whatever the pool's order: by start, then in order of jobs.
+// Jobs that end at the same instant are learned in order of jobs, whatever the pool's order and whichever
+// started first.
 func TestLearningInOrder(t *testing.T) {
 	for _, completed := range [][]backfill.JobID{{1, 2, 3}, {3, 2, 1}, {2, 3, 1}} {
 		n := predicting(t, "easy", "fcfs", estimate.Settings{All: "tsafrir"}, nil)
@@ -148,9 +148,9 @@ func TestLearningInOrder(t *testing.T) {
 		cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 3, "")}, Submitted: []*Job{mine(3)}})
 		cycle(t, n, Delta{Now: 2, Submitted: []*Job{mine(1), mine(2)}})
 		r := cycle(t, n, Delta{Now: 8, Completed: completed, Submitted: []*Job{mine(4)}})
-		require.Equal(t, []backfill.Time{8, 6, 6},
+		require.Equal(t, []backfill.Time{6, 6, 8},
 			[]backfill.Time{r.Learned[0].Ran, r.Learned[1].Ran, r.Learned[2].Ran}, "%v", completed)
-		require.Equal(t, [3]backfill.Time{6, 0, 10}, times(t, n, 4), "%v", completed)
+		require.Equal(t, [3]backfill.Time{7, 0, 10}, times(t, n, 4), "%v", completed)
 	}
 }
 
@@ -237,6 +237,8 @@ var someSettings = []estimate.Settings{
 	{All: "tsafrir"},
 	{All: "selective", Options: map[string]string{"threshold": "2"}},
 	{All: "combined", Order: "accurate", Options: map[string]string{"threshold": "1"}},
+	{All: "learned"},
+	{All: "learned", Options: map[string]string{"censored": "false"}},
 }
 
 // TestNoPredictionBreaksAGuarantee runs pools through changes of policy, order and estimators, and
@@ -288,6 +290,7 @@ func TestNoPredictionBreaksAGuarantee(t *testing.T) {
 				reported[run.Job.ID] = true
 			}
 			checkTimes(r, n, reported)
+			checkHeard(r, n)
 			checkOutlook(r, n)
 			checkNoneLost(r, n, before, d)
 			if rapid.IntRange(0, 9).Draw(r, "restart") == 0 {

@@ -8,15 +8,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
-// learn makes the estimators learn from the jobs that completed, in the order in which they end in
-// the cycle, before run times are predicted.
+// learn makes the estimators learn from the jobs that completed, in order of jobs, before run times are
+// predicted.
 func (n *Negotiator) learn(d *Delta) {
 	p := n.predictions
 	p.learned = p.learned[:0]
 	if p.set == nil {
 		return
 	}
-	for _, id := range slices.SortedFunc(slices.Values(d.Completed), n.State().CompareEnds) {
+	inOrder := func(a, b backfill.JobID) int { return backfill.Compare(n.State().Job(a), n.State().Job(b)) }
+	for _, id := range slices.SortedFunc(slices.Values(d.Completed), inOrder) {
 		ran, known := d.Ran[id]
 		if !known {
 			run, _ := n.State().Reason(id)
@@ -45,7 +46,7 @@ func (n *Negotiator) Learned() iter.Seq[estimate.Ended] {
 // learn makes the estimators learn from a run that ended now.
 func (p *predictions) learn(run PastRun, now backfill.Time) {
 	ended := estimate.Ended{Job: p.describe(run.Job), Ran: run.Ran, At: now}
-	ended.Requested = p.stated(run.Job)
+	ended.Requested, ended.Stated = p.stated(run.Job), 0
 	p.set.Learn(ended)
 	p.learned = append(p.learned, ended)
 }

@@ -259,6 +259,18 @@ func (s Schema) Request(ad *classad.ClassAd, nodes int) (backfill.Vector, error)
 	return r, nil
 }
 
+// cpus returns how many cpus all chunks of a job request; 0: that depends on the slot.
+func (s Schema) cpus(j *Job) int64 {
+	amount, given, err := whole(j.Ad, "Request"+Attribute(s.Resources[0]), 0, backfill.MaxAmount)
+	switch {
+	case err != nil:
+		return 0
+	case !given:
+		amount = 1
+	}
+	return amount * int64(j.Nodes)
+}
+
 // check refuses a job with a number of chunks, a time or a request out of bounds. request is what
 // each chunk asks for; if nil, it is read from the ad.
 func (s Schema) check(j *Job, request backfill.Vector) error {

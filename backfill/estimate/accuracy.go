@@ -10,6 +10,7 @@ import (
 type options struct {
 	percentile, threshold, window int
 	maxAge                        backfill.Time
+	predictAgain, censored        bool
 	userKeys, projectKeys         []string
 	correct                       backfill.Correction
 }
@@ -105,7 +106,7 @@ func (a *accuracy) age(known *accuracies) {
 	}
 }
 
-func (a *accuracy) forget() {
+func (a *accuracy) forget(*Ended) {
 	known := a.whose.pop()
 	if known == nil {
 		return

@@ -2,6 +2,7 @@ package estimate_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -27,6 +28,42 @@ func crowd(users int) []estimate.Ended {
 	return jobs
 }
 
+// BenchmarkLearned measures a prediction of a set that has learned 100,000 jobs of a thousand users with ten
+// programs each, and learning from a job, while none or a thousand jobs run.
+func BenchmarkLearned(b *testing.B) {
+	jobs := crowd(1000)
+	for i := range jobs {
+		labels := maps.Clone(jobs[i].Labels)
+		labels["executable"] = fmt.Sprint("program", i%10)
+		jobs[i].Labels, jobs[i].Cpus = labels, int64(1+i%3)
+	}
+	for _, running := range []int{0, 1000} {
+		set := made(b, estimate.Settings{All: "learned"}, nil)
+		for _, e := range jobs {
+			set.Learn(e)
+		}
+		for i, e := range jobs[:running] {
+			set.Started(run(e.Job, backfill.JobID(i), e.At))
+		}
+		i := 0
+		b.Run(fmt.Sprintf("predict/running=%d", running), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				set.Estimate(&jobs[i%len(jobs)].Job, 1<<17)
+				i++
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
+		})
+		b.Run(fmt.Sprintf("learn/running=%d", running), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				set.Learn(jobs[i%len(jobs)])
+				i++
+			}
+		})
+	}
+}
+
 // BenchmarkEstimate measures a prediction, and learning from a job, with a full history of 100,000
 // jobs of one user or of a thousand users.
 func BenchmarkEstimate(b *testing.B) {
@@ -41,7 +78,7 @@ func BenchmarkEstimate(b *testing.B) {
 				b.ReportAllocs()
 				i := 0
 				for b.Loop() {
-					set.Estimate(&jobs[i%len(jobs)].Job)
+					set.Estimate(&jobs[i%len(jobs)].Job, 0)
 					i++
 				}
 			})

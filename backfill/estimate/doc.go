@@ -10,7 +10,7 @@
 //
 //	set, err := estimate.New(estimate.Settings{All: "combined"}, nil, false, false, nil)
 //	set.Learn(estimate.Ended{Job: job, Ran: 600, At: now})
-//	planned := set.Estimate(&next).Backfill
+//	planned := set.Estimate(&next, now).Backfill
 //
 // All that the estimators have learned follows from the [History], which holds the jobs that ended
 // last, up to a largest number. To change estimators, make a new Set with the history of the old
@@ -26,6 +26,8 @@
 //   - trust.go: how far users' words about run times hold
 //   - delays.go: how long a pool takes to start a job
 //   - lasttwo.go: the estimator tsafrir
+//   - learned.go: the estimator learned; running.go: what jobs that run tell it
+//   - basis.go: what a prediction was made of
 //   - file.go, columns.go: estimates from a file
 //   - summary.go: which estimators are in use, for whoever prints it
 //   - history.go: the jobs that ended, which estimators learn from

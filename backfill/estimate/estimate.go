@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -14,11 +15,19 @@ type Job struct {
 	// default, and Unestimated is true.
 	Requested   backfill.Time
 	Unestimated bool
+	// Stated is what the job itself says, if its request does not count as it is; 0: it does. Jobs are
+	// alike if they state the same.
+	Stated backfill.Time
+	// Cpus are those of all chunks; 0: not known.
+	Cpus int64
 	// Labels are the job's owner, group, project and the like. Estimators do not change them.
 	Labels map[string]string
 	// Actual is the run time, which only a simulation knows. Only a [Set] with an oracle uses it.
 	Actual backfill.Time
 }
+
+// stated returns what the job says that it requests.
+func (j *Job) stated() backfill.Time { return cmp.Or(j.Stated, j.Requested) }
 
 // Ended is a job that ran until it completed, with its run time.
 type Ended struct {
@@ -40,7 +49,10 @@ type Uses struct {
 type Set struct {
 	history    *History
 	learners   []learner
-	estimators []func(*Job) backfill.Time // one for each estimator that was chosen, even if for several uses
+	estimators []estimator // one for each that was chosen, even if for several uses
+	names      []string    // theirs, as users write them
+	bases      []*learned  // by estimator; nil: it is another one
+	learned    []*learned  // those among them
 	// order, backfill and running are indexes of the list estimators.
 	order, backfill, running int
 	requested                bool // all three uses have the estimator requested
@@ -50,11 +62,14 @@ type Set struct {
 	correct                  backfill.Correction
 }
 
+// estimator predicts the run time of a job at an instant.
+type estimator func(j *Job, now backfill.Time) backfill.Time
+
 // learner is an estimator's memory of the jobs in the history, which it learns one by one.
 type learner interface {
 	learn(e *Ended)
-	// forget drops what was learned from the oldest job of the history, which is leaving it.
-	forget()
+	// forget drops what was learned from a job, the oldest of the history, which is leaving it.
+	forget(e *Ended)
 }
 
 // New makes the estimators. They learn from the history, which belongs to the set from now on, and
@@ -81,7 +96,12 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 				return nil, err
 			}
 			index[named] = len(set.estimators)
-			set.estimators = append(set.estimators, e)
+			set.estimators, set.names = append(set.estimators, e), append(set.names, named.String())
+			set.bases = append(set.bases, nil)
+			if named.name == learnedName {
+				set.bases[index[named]] = makes.last
+				set.learned = append(set.learned, makes.last)
+			}
 		}
 		*use = index[named]
 		set.requested = set.requested && named.name == requested
@@ -106,11 +126,11 @@ func (s *Set) Correction() backfill.Correction {
 	return s.correct
 }
 
-// Estimate returns the run times to plan the job with, one for each use.
-func (s *Set) Estimate(j *Job) Uses {
+// Estimate returns the run times to plan the job with at an instant, one for each use.
+func (s *Set) Estimate(j *Job, now backfill.Time) Uses {
 	var known [3]backfill.Time // there is at most one estimator for each use
 	for i, estimate := range s.estimators {
-		known[i] = max(1, min(estimate(j), j.Requested))
+		known[i] = max(1, min(estimate(j, now), j.Requested))
 	}
 	return Uses{Order: known[s.order], Backfill: known[s.backfill], Running: known[s.running]}
 }
@@ -123,7 +143,7 @@ func (s *Set) Learn(e Ended) {
 	for i := range dropped {
 		s.records.forget(&dropped[i])
 		for _, l := range s.learners {
-			l.forget()
+			l.forget(&dropped[i])
 		}
 	}
 	s.teach(s.history.ended.at(s.history.Len() - 1))

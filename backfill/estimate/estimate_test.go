@@ -52,7 +52,7 @@ func learn(set *estimate.Set, n int, user, project string, ran backfill.Time) {
 
 // planned returns the estimate of a job, which must be the same for all uses.
 func planned(t require.TestingT, set *estimate.Set, j estimate.Job) backfill.Time {
-	uses := set.Estimate(&j)
+	uses := set.Estimate(&j, 0)
 	require.Equal(t, estimate.Uses{Order: uses.Order, Backfill: uses.Order, Running: uses.Order}, uses)
 	return uses.Order
 }
@@ -189,7 +189,7 @@ func TestUses(t *testing.T) {
 		learn(set, 50, "ann", "", 20)
 		j := job("ann", "", 100)
 		j.Actual = 10
-		require.Equal(t, tt.want, set.Estimate(&j), "%+v", tt.settings)
+		require.Equal(t, tt.want, set.Estimate(&j, 0), "%+v", tt.settings)
 		require.Equal(t, tt.requested, set.Requested(), "%+v", tt.settings)
 	}
 }
@@ -203,7 +203,7 @@ func TestUnderGuaranteesTheOrderAloneChanges(t *testing.T) {
 		require.NoError(t, err)
 		j := job("ann", "", 100)
 		j.Actual = 10
-		require.Equal(t, want, set.Estimate(&j), spec)
+		require.Equal(t, want, set.Estimate(&j, 0), spec)
 		require.False(t, set.Requested())
 	}
 }
@@ -225,7 +225,7 @@ func TestFile(t *testing.T) {
 		"13.0": 1000,
 	} {
 		require.Equal(t, estimate.Uses{Order: want, Backfill: want, Running: 1000},
-			set.Estimate(&estimate.Job{Name: name, Requested: 1000}), name)
+			set.Estimate(&estimate.Job{Name: name, Requested: 1000}, 0), name)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestFilesOfPrograms(t *testing.T) {
 		set, err := estimate.New(estimate.Settings{All: "file:a.csv"}, nil, false, false,
 			func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
 		require.NoError(t, err, text)
-		require.Equal(t, want, set.Estimate(&estimate.Job{Name: "1.0", Requested: 1e6}).Order, text)
+		require.Equal(t, want, set.Estimate(&estimate.Job{Name: "1.0", Requested: 1e6}, 0).Order, text)
 	}
 }
 
@@ -357,7 +357,7 @@ func TestHelp(t *testing.T) {
 	for line := range strings.Lines(help) {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), 101, line)
 	}
-	require.Equal(t, []string{"requested", "user", "project", "combined", "selective", "tsafrir", "file:PATH"},
+	require.Equal(t, []string{"requested", "user", "project", "combined", "selective", "tsafrir", "learned", "file:PATH"},
 		estimate.Names(false))
 }
 
@@ -372,6 +372,6 @@ func Example() {
 	for i := range 60 {
 		set.Learn(estimate.Ended{Job: job, Ran: backfill.Time(36 * (i + 1)), At: backfill.Time(i)})
 	}
-	fmt.Printf("%+v\n", set.Estimate(&job))
+	fmt.Printf("%+v\n", set.Estimate(&job, 0))
 	// Output: {Order:1728 Backfill:1728 Running:3600}
 }

@@ -21,6 +21,7 @@ func FuzzSettings(f *testing.F) {
 		{"file:a", "", "1.0 60"},
 		{"selective", "user-key=executable project-key=a,b", ""},
 		{"tsafrir:", "windw=3", ""},
+		{"learned", "censored=false predict-again=true user-key=executable", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
@@ -35,10 +36,11 @@ func FuzzSettings(f *testing.F) {
 		j := job("ann", "physics", 100)
 		j.Name, j.Actual = "1.0", 50
 		for range 3 {
-			uses := set.Estimate(&j)
+			uses := set.Estimate(&j, 0)
 			require.True(t, 1 <= uses.Order && uses.Order <= 100 && 1 <= uses.Running && uses.Running <= 100, "%+v",
 				uses)
 			set.Learn(estimate.Ended{Job: j, Ran: 10})
+			set.Started(run(j, 1, 5))
 		}
 	})
 }
@@ -48,15 +50,16 @@ func FuzzSettings(f *testing.F) {
 func FuzzHistory(f *testing.F) {
 	f.Add([]byte(`{"name":"1.0","requested":60,"unestimated":true,"ran":7,"at":100}` + "\n"))
 	f.Add([]byte(`{"requested":60,"ran":7,"at":100,"labels":{"owner":"ann"}}` + "\n" + `{"requested":1,"ran":0,"at":-5}`))
+	f.Add([]byte(`{"requested":60,"ran":7,"at":100,"cpus":4,"labels":{"owner":"ann","executable":"a"}}`))
 	f.Add([]byte(`{"requested":1e3,"labels":null}` + "\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := estimate.ReadHistory(bytes.NewReader(data), "state", 3)
 		if err != nil {
 			return
 		}
-		set := made(t, estimate.Settings{All: "combined", Order: "tsafrir", Options: options("threshold=1")}, h)
+		set := made(t, estimate.Settings{All: "combined", Order: "tsafrir", Running: "learned", Options: options("threshold=1")}, h)
 		for e := range h.All() {
-			set.Estimate(&e.Job)
+			set.Estimate(&e.Job, 0)
 		}
 		again, err := estimate.ReadHistory(bytes.NewReader(text(t, h)), "state", 3)
 		require.NoError(t, err)

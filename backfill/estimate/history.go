@@ -54,6 +54,7 @@ func (h *History) Add(e Ended) { h.add(e) }
 // until the next call.
 func (h *History) add(e Ended) (dropped []Ended) {
 	e.Actual = 0 // Ran says it
+	e.Requested, e.Stated, e.Cpus = e.stated(), 0, max(0, e.Cpus)
 	e.Requested, e.Ran = min(max(e.Requested, 1), backfill.MaxTime), min(max(e.Ran, 0), backfill.MaxTime)
 	n := h.ended.len()
 	if n > 0 {
@@ -87,6 +88,7 @@ type line struct {
 	Unestimated bool            `json:"unestimated,omitempty"`
 	Ran         backfill.Time   `json:"ran"`
 	At          backfill.Time   `json:"at"`
+	Cpus        int64           `json:"cpus,omitempty"`
 	Labels      json.RawMessage `json:"labels,omitempty"`
 }
 
@@ -96,7 +98,7 @@ func (h *History) Write(w io.Writer) error {
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)
 	for e := range h.All() {
-		l := line{Name: e.Name, Requested: e.Requested, Unestimated: e.Unestimated, Ran: e.Ran, At: e.At}
+		l := line{Name: e.Name, Requested: e.Requested, Unestimated: e.Unestimated, Ran: e.Ran, At: e.At, Cpus: e.Cpus}
 		if len(e.Labels) > 0 {
 			labels, err := json.Marshal(e.Labels) // sorted by name
 			if err != nil {
@@ -155,7 +157,7 @@ func readLine(text []byte, known map[string]map[string]string) (e Ended, err err
 		}
 		known[string(l.Labels)] = labels
 	}
-	e.Job = Job{Name: l.Name, Requested: l.Requested, Unestimated: l.Unestimated, Labels: labels}
+	e.Job = Job{Name: l.Name, Requested: l.Requested, Unestimated: l.Unestimated, Labels: labels, Cpus: max(0, l.Cpus)}
 	e.Ran, e.At = l.Ran, l.At
 	return e, nil
 }

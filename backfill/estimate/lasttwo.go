@@ -47,7 +47,7 @@ func (l *lastTwo) learn(e *Ended) {
 	user.last[1].ran, user.last[1].at = e.Ran, e.At
 }
 
-func (l *lastTwo) forget() {
+func (l *lastTwo) forget(*Ended) {
 	user := l.whose.pop()
 	if user == nil {
 		return

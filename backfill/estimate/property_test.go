@@ -106,7 +106,7 @@ func (m *model) estimate(spec string, j *estimate.Job) backfill.Time {
 }
 
 // learned are the estimators that learn.
-var learned = []string{"user", "project", "combined", "tsafrir"}
+var learned = []string{"user", "project", "combined", "tsafrir"} // learned itself is in learned_test.go
 
 func anyModel(t *rapid.T) *model {
 	m := &model{
@@ -211,18 +211,18 @@ func TestLawsOfEstimates(t *testing.T) {
 		j := anyJob(t)
 		j.Actual = anyTime(t, "actual", 0, 1<<40)
 		for spec, set := range sets {
-			uses := set.Estimate(&j)
+			uses := set.Estimate(&j, 0)
 			for _, use := range []backfill.Time{uses.Order, uses.Backfill, uses.Running} {
 				require.True(t, 1 <= use && use <= j.Requested, "%s: %d of %d", spec, use, j.Requested)
 			}
-			require.Equal(t, uses, set.Estimate(&j), "%s: asking changes nothing", spec)
+			require.Equal(t, uses, set.Estimate(&j, 0), "%s: asking changes nothing", spec)
 		}
-		user, project, combined := sets["user"].Estimate(&j).Order, sets["project"].Estimate(&j).Order,
-			sets["combined"].Estimate(&j).Order
+		user, project, combined := sets["user"].Estimate(&j, 0).Order, sets["project"].Estimate(&j, 0).Order,
+			sets["combined"].Estimate(&j, 0).Order
 		require.True(t, min(user, project) <= combined && combined <= max(user, project))
 		require.Equal(t, estimate.Uses{Order: combined, Backfill: combined, Running: j.Requested},
-			sets["selective"].Estimate(&j))
-		mix, actual := sets["mix:0.25"].Estimate(&j).Order, sets["accurate"].Estimate(&j).Order
+			sets["selective"].Estimate(&j, 0))
+		mix, actual := sets["mix:0.25"].Estimate(&j, 0).Order, sets["accurate"].Estimate(&j, 0).Order
 		require.True(t, actual <= mix && mix <= j.Requested)
 	})
 }
@@ -240,7 +240,7 @@ func TestHistoryIsAllThatIsKnown(t *testing.T) {
 			e := anyEnded(t, 0)
 			first.Learn(e)
 			all.Learn(e)
-			first.Estimate(&e.Job)
+			first.Estimate(&e.Job, 0)
 		}
 		written := text(t, first.History())
 		read, err := estimate.ReadHistory(bytes.NewReader(written), "state", m.bound)
@@ -252,7 +252,7 @@ func TestHistoryIsAllThatIsKnown(t *testing.T) {
 			e := anyEnded(t, 100)
 			for _, set := range sets {
 				set.Learn(e)
-				require.Equal(t, all.Estimate(&e.Job), set.Estimate(&e.Job))
+				require.Equal(t, all.Estimate(&e.Job, 0), set.Estimate(&e.Job, 0))
 			}
 		}
 		for _, set := range sets {

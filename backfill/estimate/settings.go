@@ -122,6 +122,21 @@ func (s Settings) GoesBy(option string) bool {
 // Learns reports whether one of the estimators learns from jobs that ended.
 func (s Settings) Learns() bool { return s.GoesBy("") }
 
+// Labels returns the labels that the estimators go by besides those in their options.
+func (s Settings) Labels() []string {
+	if s.GoesBy(countsCensored) { // which learned alone has
+		return []string{executable}
+	}
+	return nil
+}
+
+// PredictsAgain reports whether one of the estimators predicts run times of waiting jobs anew when others
+// end; see [Set.PredictsAgain]. It returns false if the settings are wrong.
+func (s Settings) PredictsAgain() bool {
+	o, err := readOptions(s.Options)
+	return err == nil && o.predictAgain && s.GoesBy(predictAgain)
+}
+
 // Learners returns the names of the estimators that learn from jobs that ended, as a list for a
 // sentence: "a, b or c".
 func Learners() string { return readers("") }
@@ -173,6 +188,14 @@ func Options() []backfill.Option {
 			Name: correct, Default: backfill.AtLimit.String(), Type: backfill.Choice, Choices: backfill.Corrections(),
 			Doc: "what is expected of a running job that has outlived its prediction",
 		},
+		{
+			Name: predictAgain, Default: "true", Type: backfill.Flag,
+			Doc: "when a job ends, its user's waiting jobs are predicted anew",
+		},
+		{
+			Name: countsCensored, Default: "true", Type: backfill.Flag,
+			Doc: "running jobs count, too, by how long they have run so far",
+		},
 	}
 }
 
@@ -196,6 +219,7 @@ func readOptions(given map[string]string) (o options, err error) {
 	o = options{
 		percentile: v.Int("percentile"), threshold: v.Int("threshold"), window: v.Int("window"), maxAge: v.Time(maxAge),
 		userKeys: v.List(userKey), projectKeys: v.List(projectKey),
+		predictAgain: v.Flag(predictAgain), censored: v.Flag(countsCensored),
 	}
 	if o.correct, err = backfill.CorrectionNamed(v.Choice(correct)); err != nil {
 		return o, err

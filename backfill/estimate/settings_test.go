@@ -20,7 +20,7 @@ func TestWrongSettings(t *testing.T) {
 		{
 			estimate.Settings{All: "combinde"},
 			`estimates: unknown estimator "combinde", did you mean combined?: choose one of requested, user, ` +
-				`project, combined, selective, tsafrir, file:PATH, accurate or mix:A`,
+				`project, combined, selective, tsafrir, learned, file:PATH, accurate or mix:A`,
 		},
 		{estimate.Settings{Order: "x:1"}, `estimates-order: unknown estimator "x:1": choose one of requested`},
 		{estimate.Settings{Backfill: "mix"}, `estimates-backfill: "mix": must be written as mix:A`},
@@ -155,6 +155,6 @@ func TestOnlySimulationsKnowRunTimes(t *testing.T) {
 		_, err := estimate.New(s, nil, false, false, nil)
 		require.ErrorContains(t, err,
 			"needs the actual run times, which only a simulation knows: choose requested, user, project, combined, "+
-				"selective, tsafrir or file:PATH")
+				"selective, tsafrir, learned or file:PATH")
 	}
 }

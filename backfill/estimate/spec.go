@@ -31,11 +31,14 @@ const (
 	requested    = "requested"
 	combinedName = "combined"
 	selective    = "selective"
+	learnedName  = "learned"
 
-	maxAge     = "max-age"
-	userKey    = "user-key"
-	projectKey = "project-key"
-	correct    = "correct"
+	maxAge         = "max-age"
+	userKey        = "user-key"
+	projectKey     = "project-key"
+	predictAgain   = "predict-again"
+	countsCensored = "censored"
+	correct        = "correct"
 )
 
 // Estimators returns all estimators.
@@ -60,6 +63,10 @@ func Estimators() []Estimator {
 		{
 			Name: "file", Argument: "PATH", Doc: "what a file says, in lines of name,seconds; other jobs: the request",
 			outlived: true,
+		},
+		{
+			Name: learnedName, Doc: "a mean of like jobs' last run times, first of the user's with the same executable",
+			reads: []string{userKey, predictAgain, countsCensored}, outlived: true,
 		},
 		{Name: "accurate", Doc: "the actual run time (simulations only)", oracle: true},
 		{
@@ -188,11 +195,26 @@ type maker struct {
 	options       options
 	open          func(name string) (io.ReadCloser, error)
 	user, project *accuracy
+	last          *learned // the last one made
 }
 
 // estimator makes an estimator, and adds the learners that it needs to the set. Its estimates may
 // be below 1 or above the request.
-func (m *maker) estimator(s spec) (func(*Job) backfill.Time, error) {
+func (m *maker) estimator(s spec) (estimator, error) {
+	if s.name == learnedName {
+		m.last = newLearned(m.options)
+		m.set.learners = append(m.set.learners, m.last)
+		return m.last.estimate, nil
+	}
+	estimate, err := m.timeless(s)
+	if err != nil {
+		return nil, err
+	}
+	return func(j *Job, _ backfill.Time) backfill.Time { return estimate(j) }, nil
+}
+
+// timeless makes an estimator that does not go by the instant, see estimator.
+func (m *maker) timeless(s spec) (func(*Job) backfill.Time, error) {
 	switch s.name {
 	case "user":
 		return m.byUser().estimate, nil
@@ -276,8 +298,9 @@ Options (--estimates-opt NAME=VALUE):
 		fmt.Fprintf(&text, "  %-16s %s [%s]\n", o.Name, o.Doc, o.Default)
 	}
 	text.WriteString(`
-An option that no estimator which was chosen goes by is refused. tsafrir goes by max-age and
-user-key alone, user by no project-key, project by no user-key; what does not learn goes by none.
+An option that no estimator which was chosen goes by is refused. learned goes by
+predict-again, censored and user-key alone, tsafrir by max-age and user-key, user by no project-key,
+project by no user-key; what does not learn goes by none.
 What a job may outlive goes by correct: all but requested, accurate and mix. At correct=request, a
 running job that has outlived what was foretold is taken to end at its request; at double, the time
 is doubled until it is not over; at tsafrir, it goes up by 1, 5, 15, 30 min, 1, 2, 5, 10, 20, 50 and

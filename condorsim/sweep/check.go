@@ -293,6 +293,9 @@ func (c *checker) fairStarts(f *File) {
 		if len(f.FST) > 0 && s.order == negotiator.FairShare {
 			c.err(s.orderPath, condorsim.ErrFairOrder)
 		}
+		if len(f.FST) > 0 && s.estimates.PredictsAgain() {
+			c.err(s.policyPath, condorsim.ErrFairAgain)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -106,6 +107,11 @@ func (a *Activator) startConfigured(ctx context.Context) (*Policy, error) {
 	if unread := s.UnreadLabels(a.Labels); len(unread) > 0 {
 		return nil, a.Source.Locate(fmt.Errorf("of jobs, %s is not read: only a new start reads other attributes",
 			strings.Join(unread, ", ")), "estimates_options")
+	}
+	for _, label := range s.EstimateSettings().Labels() {
+		if !slices.Contains(a.Labels, label) {
+			a.Logger.Warn("a new start is needed for the estimators to know this of jobs", "label", label)
+		}
 	}
 	return a.start(ctx, s)
 }

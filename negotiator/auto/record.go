@@ -113,7 +113,7 @@ func (r *record) take(report *negotiator.Report, id backfill.JobID) *arrived {
 	}
 	a.Expected = e
 	asked := a.describe()
-	a.runs = r.past.Estimate(&asked).Order
+	a.runs = r.past.Estimate(&asked, report.Delta.Now).Order
 	return a
 }
 
@@ -146,6 +146,7 @@ func scattered(n uint64) uint64 {
 func (a *arrived) describe() estimate.Job {
 	return estimate.Job{
 		Name: a.Ad.Name, Requested: a.Requested, Unestimated: a.Ad.Estimate == 0, Labels: a.Ad.Labels,
+		Cpus: a.Job.Width(),
 	}
 }
 

@@ -289,7 +289,10 @@ func (c Config) Planning() backfill.Planning {
 // Schema returns how ads are read under this configuration.
 func (c Config) Schema() negotiator.Schema {
 	s := negotiator.DefaultSchema()
-	s.Resources, s.Estimates, s.Labels = c.Resources, c.EstimateAttributes, c.labels()
+	s.Resources, s.Estimates = c.Resources, c.EstimateAttributes
+	s.Labels = append(c.labels(), c.EstimateSettings().Labels()...)
+	slices.Sort(s.Labels)
+	s.Labels = slices.Compact(s.Labels)
 	s.SlotEnds = slices.DeleteFunc(slices.Clone(c.SlotEnds), func(name string) bool {
 		return strings.EqualFold(name, "none") // HTCondor takes a knob without a value for not set
 	})

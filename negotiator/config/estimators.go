@@ -28,10 +28,11 @@ const byEstimates = "as estimates"
 var estimating = []Setting{
 	set(func(c *Config) *string { return &c.Estimates }, requested, Setting{
 		Key: "estimates", Knob: "BACKFILL_ESTIMATES", Empty: requested, Check: checkEstimates("estimates"),
-		Doc: "How long jobs are taken to run: requested, or as past jobs teach: user, project, combined, selective, " +
-			"tsafrir; or file:PATH.",
+		Doc: "How long jobs are taken to run: requested, or as past jobs teach: learned, user, project, combined, " +
+			"selective, tsafrir; or file:PATH.",
 		More: "In simulations also accurate or mix:A. Jobs end at what they request all the same. Policies that give " +
-			"guarantees plan with what is requested: there it is for the order and for the expected starts alone.",
+			"guarantees plan with what is requested: there it is for the order and for the expected starts alone. If it " +
+			"is learned at the start, the executables of jobs (Cmd) are read, too.",
 		Example: "combined",
 	}),
 	set(func(c *Config) *string { return &c.EstimatesOrder }, "", Setting{
@@ -51,7 +52,7 @@ var estimating = []Setting{
 	}),
 	set(func(c *Config) *map[string]string { return &c.EstimatesOptions }, nil, Setting{
 		Key: "estimates_options", Knob: "BACKFILL_ESTIMATES_OPTIONS", Check: checkEstimates("estimates_options"),
-		Doc: "Options of the estimators: percentile, threshold, window, max-age, user-key, project-key.",
+		Doc: "Options of the estimators: percentile, threshold, window, max-age, user-key, project-key, predict-again, censored.",
 		More: "A key is a label such as owner, or any attribute of jobs that was named at the start. An option that no " +
 			"estimator named above goes by is refused.",
 		Example: map[string]string{"threshold": "20", "user-key": "JobBatchName"},

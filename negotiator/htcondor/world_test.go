@@ -44,6 +44,7 @@ type world struct {
 	n          *negotiator.Negotiator
 	accounting track.Accounting
 	trust      estimate.Trust  // in what users state
+	estimates  *estimate.Set   // of the next negotiator; nil: none
 	settings   func(*Settings) // changes those of the next pool; may be nil
 	maps       *usermap.Maps
 	secrets    []string
@@ -165,7 +166,7 @@ func (w *world) config() negotiator.Config {
 	}
 	return negotiator.Config{
 		Schema: schema, Placement: profile.ByRank, Order: order, Policy: main, Fallback: link(fallback),
-		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust, World: negotiator.World{Zone: w.pool.s.Zone, UserMap: w.maps.UserMap},
+		DefaultEstimate: 600, StartSlack: 60, Trust: w.trust, Estimates: w.estimates, World: negotiator.World{Zone: w.pool.s.Zone, UserMap: w.maps.UserMap},
 		Preemption: preempt.Rules{Early: w.early, Several: w.several},
 		Refused:    func(r backfill.Refusal) { w.failed = append(w.failed, "refused: "+r.Err.Error()) },
 	}

@@ -30,11 +30,18 @@ func (o *Outlook) Under(guarantees bool, set *estimate.Set) (*Outlook, *backfill
 // predict returns what estimators predict for all jobs, where that differs from what they request.
 func (o *Outlook) predict(set *estimate.Set) map[backfill.JobID]negotiator.RunTimes {
 	all := map[backfill.JobID]negotiator.RunTimes{}
-	for _, before := range o.State().Snapshot().Jobs {
-		r := o.Requested(before.Job)
-		uses := set.Estimate(&estimate.Job{
-			Requested: r, Unestimated: before.Job.Unestimated, Labels: before.Job.Labels,
-		})
+	jobs := o.State().Snapshot().Jobs
+	asked := func(j *backfill.Job) estimate.Job {
+		return estimate.Job{Requested: o.Requested(j), Unestimated: j.Unestimated, Labels: j.Labels, Cpus: j.Width()}
+	}
+	for _, one := range jobs {
+		if one.Running && !one.Pinned && set.HeedsRunning() {
+			set.Started(estimate.Run{Job: asked(one.Job), Since: one.Start, Planned: one.Job})
+		}
+	}
+	for _, before := range jobs {
+		as := asked(before.Job)
+		r, uses := as.Requested, set.Estimate(&as, o.now)
 		if uses != (estimate.Uses{Order: r, Backfill: r, Running: r}) {
 			all[before.Job.ID] = negotiator.RunTimes{
 				Uses: uses, Requested: r, Runs: before.Running, Correction: set.Correction(),

@@ -64,6 +64,8 @@ func (c *runCommand) check() error {
 		return errors.New("--eta, --fst and --count-events: ask for one at a time")
 	case c.Fst != (fstFlag{}) && c.Order == negotiator.FairShare:
 		return fmt.Errorf("--fst: %w", condorsim.ErrFairOrder)
+	case c.Fst != (fstFlag{}) && c.settings().PredictsAgain():
+		return fmt.Errorf("--fst: %w", condorsim.ErrFairAgain)
 	default:
 		return cmp.Or(checkJitter(c.jitter()), machineFlags{c.Cpus, c.Memory}.onOne(c.Pool),
 			c.checkMemory(c.Memory, c.Pool), c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))

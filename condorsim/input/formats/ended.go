@@ -86,6 +86,7 @@ func endedOfAds(h *history.History, o EndedOptions) []estimate.Ended {
 
 func endedJob(j *workload.Job) (e estimate.Ended) {
 	e.Requested, e.Ran, e.At = backfill.Time(j.Estimate), backfill.Time(j.Run), backfill.Time(j.Submit+j.Wait+j.Run)
+	e.Cpus = j.Procs
 	return e
 }
 

@@ -31,13 +31,13 @@ const endedTrace = `; a trace without a size
 func TestEndedInTraces(t *testing.T) {
 	owner := func(name string) map[string]string { return map[string]string{"owner": name} }
 	want := []estimate.Ended{
-		{Job: estimate.Job{Name: "2", Requested: 30, Labels: owner("8")}, Ran: 20, At: 30},
+		{Job: estimate.Job{Name: "2", Requested: 30, Cpus: 1, Labels: owner("8")}, Ran: 20, At: 30},
 		{Job: estimate.Job{
-			Name: "1", Requested: 200,
+			Name: "1", Requested: 200, Cpus: 4,
 			Labels: map[string]string{"owner": "7", "group": "2", "executable": "3", "qos": "1"},
 		}, Ran: 50, At: 150},
-		{Job: estimate.Job{Name: "6", Requested: 60}, Ran: 60, At: 150},
-		{Job: estimate.Job{Name: "3", Requested: 500, Labels: owner("8")}, Ran: 500, At: 520},
+		{Job: estimate.Job{Name: "6", Requested: 60, Cpus: 9}, Ran: 60, At: 150},
+		{Job: estimate.Job{Name: "3", Requested: 500, Cpus: 1, Labels: owner("8")}, Ran: 500, At: 520},
 	}
 	got, err := formats.ReadEnded(strings.NewReader(endedTrace), "a.swf", formats.EndedOptions{Until: 520})
 	require.NoError(t, err)
@@ -90,10 +90,10 @@ func TestEndedInAds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []estimate.Ended{
 		{
-			Job: estimate.Job{Name: "2.0", Requested: negotiator.DefaultEstimate, Unestimated: true, Labels: bob},
+			Job: estimate.Job{Name: "2.0", Requested: negotiator.DefaultEstimate, Unestimated: true, Cpus: 1, Labels: bob},
 			Ran: 70, At: 270,
 		},
-		{Job: estimate.Job{Name: "1.0", Requested: 100, Labels: ann}, Ran: 60, At: 500},
+		{Job: estimate.Job{Name: "1.0", Requested: 100, Cpus: 1, Labels: ann}, Ran: 60, At: 500},
 	}, got)
 	for ad, err := range classad.ReadAds(strings.NewReader(endedAds), "a.ads") {
 		require.NoError(t, err)
@@ -105,8 +105,8 @@ func TestEndedInAds(t *testing.T) {
 		formats.EndedOptions{EstimateAttributes: []string{"MaxRuntime"}, DefaultEstimate: 7})
 	require.NoError(t, err)
 	require.Equal(t, []estimate.Ended{
-		{Job: estimate.Job{Name: "2.0", Requested: 80, Labels: bob}, Ran: 70, At: -230},
-		{Job: estimate.Job{Name: "1.0", Requested: 7, Unestimated: true, Labels: ann}, Ran: 60},
+		{Job: estimate.Job{Name: "2.0", Requested: 80, Cpus: 1, Labels: bob}, Ran: 70, At: -230},
+		{Job: estimate.Job{Name: "1.0", Requested: 7, Unestimated: true, Cpus: 1, Labels: ann}, Ran: 60},
 	}, got)
 }
 
@@ -166,7 +166,7 @@ func TestEndedOnBlueHorizon(t *testing.T) {
 		}
 	}
 	for user := range users {
-		uses := set.Estimate(&estimate.Job{Requested: 36000, Labels: map[string]string{"owner": user}})
+		uses := set.Estimate(&estimate.Job{Requested: 36000, Labels: map[string]string{"owner": user}}, 0)
 		if uses.Order < 36000 {
 			adjusted++
 			require.GreaterOrEqual(t, recently[user], 50)
