@@ -35,8 +35,8 @@
 //	review.go      what runs show of users' words, and who is planned anew for it
 //	retake.go      limits that come and go, and the jobs that take of them
 //	remeasure.go   requests that depend on the slot, and the jobs that have them
+//	relearn.go     estimators: new run times for the waiting jobs of a user, and news of who runs
 //	replan.go      estimators: what completed jobs teach, and new run times for all jobs
-//	relearn.go     estimators: which jobs run, and new run times for the waiting jobs of a user
 //	delays.go      how long the pool takes to start jobs
 //	free.go        what is free on slots just before a round
 //	scavengers.go  the scavengers that are known, which no policy sees
@@ -45,6 +45,7 @@
 //	check.go       refuses deltas that cannot be true
 //	displaced.go   what is remembered, checked and told of jobs that displace others
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
+//	heard.go       what estimators are told of jobs that run, and who waits
 //	predict.go     the predicted run times of jobs
 //	trust.go       how far the run times that users state count
 //	preemption.go  what a negotiator knows of jobs that displace others

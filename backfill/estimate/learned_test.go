@@ -239,7 +239,7 @@ func TestLearnedPredicts(t *testing.T) {
 		name  string
 		ended []estimate.Ended
 		runs  []estimate.Run // since instant 0; it is 100 now
-		of    estimate.Job
+		asked estimate.Job
 		want  backfill.Time
 	}{
 		{"nothing is known: the request", nil, nil, like("a", 500, 1), 500},
@@ -247,35 +247,43 @@ func TestLearnedPredicts(t *testing.T) {
 		{"no less than 1", []estimate.Ended{ended(like("a", 500, 1), 0)}, nil, like("a", 500, 1), 1},
 		{"no more than the request", []estimate.Ended{ended(like("a", 500, 1), 900)}, nil, like("a", 500, 1), 500},
 		{
-			"of another user's jobs the share of the request counts", []estimate.Ended{ended(bob, 100)}, nil,
+			"of another user's jobs the share of the request counts",
+			[]estimate.Ended{ended(bob, 100)},
+			nil,
 			like("a", 500, 1), 50,
 		},
 		{
 			// Executable: 1 of 2 parts at 100. Its cpus and request: n = 1.8, mean (40 + 0.8 × 100) / 1.8, so 120 of
 			// 2.8 of a half; its request the same, the user the rest of it.
 			"half by the executable, the rest by what is less alike",
-			[]estimate.Ended{ended(like("a", 1000, 1), 100), ended(like("b", 1000, 1), 40)}, nil, like("a", 1000, 1), 84,
+			[]estimate.Ended{ended(like("a", 1000, 1), 100), ended(like("b", 1000, 1), 40)},
+			nil, like("a", 1000, 1), 84,
 		},
 		{
 			"without its cpus, by user and request",
-			[]estimate.Ended{ended(like("a", 1000, 1), 100), ended(like("a", 1000, 2), 100)}, nil, like("a", 1000, 0), 100,
+			[]estimate.Ended{ended(like("a", 1000, 1), 100), ended(like("a", 1000, 2), 100)},
+			nil, like("a", 1000, 0), 100,
 		},
 		{
 			"a job that runs for 100 s ends at 200 s if none ran longer", nil,
-			[]estimate.Run{run(like("a", 1000, 1), 1, 0)}, like("a", 1000, 1), 200,
+			[]estimate.Run{run(like("a", 1000, 1), 1, 0)},
+			like("a", 1000, 1), 200,
 		},
 		{
 			"and no later than at the request", nil,
-			[]estimate.Run{run(like("a", 150, 1), 1, 0)}, like("a", 150, 1), 150,
+			[]estimate.Run{run(like("a", 150, 1), 1, 0)},
+			like("a", 150, 1), 150,
 		},
 		{
 			"else as those that ran longer: two parts of two at 300, and none at 50",
 			[]estimate.Ended{ended(like("a", 1000, 1), 300)},
-			[]estimate.Run{run(like("a", 1000, 1), 1, 0)}, like("a", 1000, 1), 300,
+			[]estimate.Run{run(like("a", 1000, 1), 1, 0)},
+			like("a", 1000, 1), 300,
 		},
 		{
 			"jobs without a request are only like such jobs",
-			[]estimate.Ended{ended(estimate.Job{Requested: 1000, Unestimated: true, Labels: bob.Labels}, 7)}, nil, bob, 1000,
+			[]estimate.Ended{ended(estimate.Job{Requested: 1000, Unestimated: true, Labels: bob.Labels}, 7)},
+			nil, bob, 1000,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -286,7 +294,7 @@ func TestLearnedPredicts(t *testing.T) {
 			for _, r := range tt.runs {
 				set.Started(r)
 			}
-			require.Equal(t, tt.want, set.Estimate(&tt.of, 100).Order)
+			require.Equal(t, tt.want, set.Estimate(&tt.asked, 100).Order)
 		})
 	}
 }
