@@ -413,3 +413,19 @@ func TestEventsWithNeedlessFieldsAreRefused(t *testing.T) {
 	}})
 	require.ErrorContains(t, err, "job 7 does not run")
 }
+
+// TestReordered: an order whose keys do not move with time is asked anew for the waiting jobs that a round
+// names, and for no others.
+func TestReordered(t *testing.T) {
+	s := newState(t, cpus(4))
+	keys := map[backfill.JobID]float64{1: 1, 2: 2, 3: 3, 4: 4}
+	changing := func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) { return keys[j.ID], 0 }
+	h, err := backfill.NewHost(s, changing, link(t, "easy", nil), link(t, "easy", nil), nil)
+	require.NoError(t, err)
+	decide(t, h, 0, submitted(job(1, 0, 100, 4), job(2, 0, 100, 4), job(3, 0, 100, 4), job(4, 0, 100, 4))...)
+	keys[1], keys[2], keys[3], keys[4] = 9, 9, 8, 0
+	_, err = h.Decide(t.Context(), backfill.Round{Now: 1, Reordered: []backfill.JobID{1, 2, 3, 7}})
+	require.NoError(t, err)
+	require.Equal(t, []backfill.JobID{4, 3, 2}, ids(s.FirstWaiting(9)), "4 has its old key")
+	require.Equal(t, []float64{1, 4}, []float64{s.Key(1), s.Key(4)}, "1 runs")
+}
