@@ -64,7 +64,7 @@ func (p *predictions) left(id backfill.JobID) {
 // runs tells the estimators that a job runs.
 func (p *predictions) runs(run *Running) {
 	job := run.Job
-	p.waitsNoMore(job)
+	p.waitsNoMore(p.jobs.get(job.ID)) // as it was: it may have been another user's
 	if p.heedsRunning() {
 		p.set.Started(estimate.Run{Job: p.describe(job), Since: run.Start, Planned: job.place()})
 	}

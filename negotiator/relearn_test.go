@@ -90,6 +90,23 @@ func TestAUsersEndIsHeardByWhoWaits(t *testing.T) {
 	}
 }
 
+// A job that is found to run for another user than the one for whom it waited waits for neither.
+func TestAJobIsFoundToRunForAnotherUser(t *testing.T) {
+	n := predicting(t, "easy", "sjf", estimate.Settings{All: "learned"}, nil)
+	slot := newSlot(t, "a", 1, "")
+	cycle(t, n, Delta{SlotsUp: []*Slot{slot}, Submitted: []*Job{anns(t, 1, 5), anns(t, 2, 90)}})
+	require.Len(t, n.predictions.waiting, 1)
+	bobs := newJob(t, 2, 1, `Owner = "bob"`)
+	bobs.Estimate = 90
+	cycle(t, n, Delta{Now: 1, Completed: []backfill.JobID{1}, Found: []Running{
+		{Job: bobs, Placement: Placement{{Slot: slot, Count: 1}}, Start: 1},
+	}})
+	checkHeard(t, n)
+	require.Empty(t, n.predictions.waiting)
+	cycle(t, n, Delta{Now: 2, Completed: []backfill.JobID{2}})
+	checkHeard(t, n)
+}
+
 // A negotiator that goes on after another one, from its checkpoint and the history on disk, or with
 // estimators that take over, predicts as that one would for a job that comes.
 func TestPredictionsOutliveRestartsAndChanges(t *testing.T) {
