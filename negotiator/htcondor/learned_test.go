@@ -33,7 +33,7 @@ func TestLearnedOnAPool(t *testing.T) {
 	h := w.estimates.History()
 	require.Equal(t, 1, h.Len())
 	for e := range h.All() {
-		require.EqualValues(t, []int64{2, 500}, []int64{e.Cpus, int64(e.Requested)})
+		require.Equal(t, []int64{2, 500}, []int64{e.Cpus, int64(e.Requested)})
 		require.Equal(t, "alice", e.Labels["owner"])
 		require.Equal(t, "/home/alice/bin/simulate", e.Labels["executable"])
 	}
