@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -10,7 +11,31 @@ import (
 
 // queues are the waiting jobs of each user, for estimators that predict again; nil for others. Jobs that are
 // held, or for which others make way, are among them.
-type queues map[estimate.User]map[backfill.JobID]bool
+type queues map[estimate.User]*inLine
+
+// inLine are the waiting jobs of a user.
+type inLine struct {
+	jobs map[backfill.JobID]bool
+	last backfill.JobID // the last one that turn returned
+}
+
+// turn returns at most so many of the jobs, in ascending order. If there are more, it begins behind the last
+// one that it returned before, and goes on with the first ones behind the greatest.
+func (l *inLine) turn(most int) []backfill.JobID {
+	if l == nil {
+		return nil
+	}
+	ids := slices.Sorted(maps.Keys(l.jobs))
+	if len(ids) > most {
+		at, found := slices.BinarySearch(ids, l.last)
+		if found {
+			at++
+		}
+		ids = append(ids[at:], ids[:at]...)[:most]
+		l.last = ids[most-1]
+	}
+	return ids
+}
 
 // run tells the estimators that jobs run. It sorts them first, so that none has to be put before many others.
 func (p *predictions) run(runs []Running) {
@@ -39,7 +64,7 @@ func (p *predictions) left(id backfill.JobID) {
 // runs tells the estimators that a job runs.
 func (p *predictions) runs(run *Running) {
 	job := run.Job
-	p.waitsNoMore(job)
+	p.waitsNoMore(p.jobs.get(job.ID)) // as it was: it may have been another user's
 	if p.heedsRunning() {
 		p.set.Started(estimate.Run{Job: p.describe(job), Since: run.Start, Planned: job.place()})
 	}
@@ -97,9 +122,9 @@ func (p *predictions) waits(job *Job) {
 	}
 	if user, ok := p.set.UserOf(job.Labels); ok {
 		if p.waiting[user] == nil {
-			p.waiting[user] = map[backfill.JobID]bool{}
+			p.waiting[user] = &inLine{jobs: map[backfill.JobID]bool{}, last: -1}
 		}
-		p.waiting[user][job.ID] = true
+		p.waiting[user].jobs[job.ID] = true
 	}
 }
 
@@ -108,8 +133,9 @@ func (p *predictions) waitsNoMore(job *Job) {
 	if p.waiting == nil || job == nil {
 		return
 	}
-	if user, ok := p.set.UserOf(job.Labels); ok {
-		if delete(p.waiting[user], job.ID); len(p.waiting[user]) == 0 {
+	user, ok := p.set.UserOf(job.Labels)
+	if line := p.waiting[user]; ok && line != nil {
+		if delete(line.jobs, job.ID); len(line.jobs) == 0 {
 			delete(p.waiting, user)
 		}
 	}

@@ -1,7 +1,6 @@
 package negotiator
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -51,9 +50,14 @@ func (n *Negotiator) hearOfStarts(r *Report) {
 	p.run(runs)
 }
 
+// mostAgain is how many waiting jobs of a user are predicted anew in a cycle. Each may have to be planned and
+// put elsewhere in the queue, which takes some microseconds: with 100,000 it would be all that a cycle does.
+const mostAgain = 10_000
+
 // predictAgain predicts the run times of the waiting jobs anew whose users have had jobs that ended in this
-// cycle. Those that are planned with other run times now are added to the arrivals; of the others at most
-// the place in the queue's order changes.
+// cycle, of each user in the order of their IDs. If those are too many, the next ones have their turn when
+// the user's next job ends, and after the last the first ones again. Those that are planned with other run
+// times now are added to the arrivals; of the others at most the place in the queue's order changes.
 func (n *Negotiator) predictAgain() {
 	p := n.predictions
 	p.reordered = p.reordered[:0]
@@ -67,7 +71,7 @@ func (n *Negotiator) predictAgain() {
 			continue
 		}
 		users[user] = true
-		for _, id := range slices.Sorted(maps.Keys(p.waiting[user])) {
+		for _, id := range p.waiting[user].turn(mostAgain) {
 			n.predictOneAgain(id)
 		}
 	}
@@ -82,10 +86,10 @@ func (n *Negotiator) predictOneAgain(id backfill.JobID) {
 	before := p.uses(job)
 	p.predict(job)
 	now := p.uses(job)
-	if now.Order != before.Order {
-		p.reordered = append(p.reordered, id)
-	}
 	if p.guarantees || now.Backfill == before.Backfill && now.Running == before.Running {
+		if now.Order != before.Order {
+			p.reordered = append(p.reordered, id)
+		}
 		return
 	}
 	n.reported.Add(id)

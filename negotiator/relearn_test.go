@@ -24,14 +24,32 @@ func checkHeard(t require.TestingT, n *Negotiator) {
 			}
 		}
 		if user, ok := p.set.UserOf(s.Job.Labels); ok && p.waiting != nil && !s.Pinned {
-			require.Equal(t, !s.Running, p.waiting[user][s.Job.ID], "job %d", s.Job.ID)
+			waits := p.waiting[user] != nil && p.waiting[user].jobs[s.Job.ID]
+			require.Equal(t, !s.Running, waits, "job %d", s.Job.ID)
 		}
 	}
-	for _, jobs := range p.waiting {
-		for id := range jobs {
+	for _, line := range p.waiting {
+		for id := range line.jobs {
 			require.NotNil(t, n.jobs.get(id), "job %d", id)
 		}
 	}
+}
+
+// Of a user with very many waiting jobs, some are predicted anew when one ends, the next ones when the next
+// one does, and after the last the first ones again, whoever has come and gone.
+func TestTheNextOfManyHaveTheirTurn(t *testing.T) {
+	line := &inLine{jobs: map[backfill.JobID]bool{}, last: -1}
+	for id := range backfill.JobID(7) {
+		line.jobs[id] = true
+	}
+	require.Equal(t, []backfill.JobID{0, 1, 2}, line.turn(3))
+	delete(line.jobs, 2)
+	delete(line.jobs, 4)
+	require.Equal(t, []backfill.JobID{3, 5, 6}, line.turn(3))
+	line.jobs[9] = true
+	require.Equal(t, []backfill.JobID{9, 0, 1}, line.turn(3))
+	require.Equal(t, []backfill.JobID{0, 1, 3, 5, 6, 9}, line.turn(6), "all have theirs, in order")
+	require.Empty(t, (*inLine)(nil).turn(3))
 }
 
 func anns(tb testing.TB, id int, estimate backfill.Time) *Job {
@@ -70,6 +88,23 @@ func TestAUsersEndIsHeardByWhoWaits(t *testing.T) {
 			require.Equal(t, c.first == 3, n.State().Key(3) < n.State().Key(4), "%s %v", c.policy, c.options)
 		}
 	}
+}
+
+// A job that is found to run for another user than the one for whom it waited waits for neither.
+func TestAJobIsFoundToRunForAnotherUser(t *testing.T) {
+	n := predicting(t, "easy", "sjf", estimate.Settings{All: "learned"}, nil)
+	slot := newSlot(t, "a", 1, "")
+	cycle(t, n, Delta{SlotsUp: []*Slot{slot}, Submitted: []*Job{anns(t, 1, 5), anns(t, 2, 90)}})
+	require.Len(t, n.predictions.waiting, 1)
+	bobs := newJob(t, 2, 1, `Owner = "bob"`)
+	bobs.Estimate = 90
+	cycle(t, n, Delta{Now: 1, Completed: []backfill.JobID{1}, Found: []Running{
+		{Job: bobs, Placement: Placement{{Slot: slot, Count: 1}}, Start: 1},
+	}})
+	checkHeard(t, n)
+	require.Empty(t, n.predictions.waiting)
+	cycle(t, n, Delta{Now: 2, Completed: []backfill.JobID{2}})
+	checkHeard(t, n)
 }
 
 // A negotiator that goes on after another one, from its checkpoint and the history on disk, or with

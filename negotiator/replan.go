@@ -97,8 +97,12 @@ func (n *Negotiator) returning(d *Delta) func(backfill.JobID, backfill.Placement
 	for _, job := range d.Changed { // those that come back arrive already
 		gone[job.ID] = true
 	}
+	failed := map[backfill.JobID]bool{} // a pool may lose thousands of jobs at once
+	for _, id := range d.StartFailed {
+		failed[id] = true
+	}
 	isLost := func(c backfill.Chunks) bool { return lost[c.Slot] }
 	return func(id backfill.JobID, at backfill.Placement) bool {
-		return !gone[id] && (slices.Contains(d.StartFailed, id) || slices.ContainsFunc(at, isLost))
+		return !gone[id] && (failed[id] || slices.ContainsFunc(at, isLost))
 	}
 }

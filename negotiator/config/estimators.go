@@ -52,7 +52,8 @@ var estimating = []Setting{
 	}),
 	set(func(c *Config) *map[string]string { return &c.EstimatesOptions }, nil, Setting{
 		Key: "estimates_options", Knob: "BACKFILL_ESTIMATES_OPTIONS", Check: checkEstimates("estimates_options"),
-		Doc: "Options of the estimators: percentile, threshold, window, max-age, user-key, project-key, predict-again, censored.",
+		Doc: "Options of the estimators: percentile, threshold, window, max-age, user-key, project-key, " +
+			"correct, predict-again, censored.",
 		More: "A key is a label such as owner, or any attribute of jobs that was named at the start. An option that no " +
 			"estimator named above goes by is refused.",
 		Example: map[string]string{"threshold": "20", "user-key": "JobBatchName"},

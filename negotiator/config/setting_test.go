@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
 // TestTable walks the table: each entry is whole, each field of a configuration has one, and each is
@@ -96,4 +98,17 @@ func TestAliases(t *testing.T) {
 	require.EqualValues(t, 2, c.Plugins.Each["b"].Restarts)
 	_, err = load(t, "plugins: &p\n  each:\n    a: {<<: {order: sjf}}\n")
 	require.ErrorContains(t, err, `[3:14] unknown field "order"`)
+}
+
+// The text on the options of estimators names each of them.
+func TestOptionsOfEstimatorsAreNamed(t *testing.T) {
+	for _, s := range Settings() {
+		if s.Key == "estimates_options" {
+			for _, o := range estimate.Options() {
+				require.Contains(t, s.Doc, o.Name)
+			}
+			return
+		}
+	}
+	t.Fatal("no setting estimates_options")
 }
