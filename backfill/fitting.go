@@ -84,11 +84,25 @@ const (
 	unplannedJobs     laneJobs = iota // those without a reservation, by estimate
 	plannedByEstimate                 // those with a reservation, by estimate
 	plannedByStart                    // the same by planned start
+	inSums                            // the same three, of which those are looked for that fit the sums of the pool
+	inSumsByEstimate
+	inSumsByStart
 )
+
+// inSums reports whether the lane is for jobs for which there is room on all slots together.
+func (w laneJobs) inSums() bool { return w >= inSums }
+
+// listed returns the kind of lane that lists the same jobs, and looks for those that fit.
+func (w laneJobs) listed() laneJobs {
+	if w.inSums() {
+		return w - inSums
+	}
+	return w
+}
 
 // of returns a shape's list.
 func (w laneJobs) of(s *shape) *jobTree {
-	switch w {
+	switch w.listed() {
 	case plannedByEstimate:
 		return &s.planned.byEstimate
 	case plannedByStart:
@@ -100,7 +114,7 @@ func (w laneJobs) of(s *shape) *jobTree {
 
 // least returns the least length in a shape's list; Forever if there is no job.
 func (w laneJobs) least(s *shape) Time {
-	switch w {
+	switch w.listed() {
 	case plannedByEstimate:
 		return s.planned.least
 	case plannedByStart:
@@ -112,6 +126,13 @@ func (w laneJobs) least(s *shape) Time {
 
 // lanes are a binary heap by the queue's order.
 type lanes []lane
+
+// before reports whether a lane's job comes first. Of one job's lanes those come last that would have
+// others moved.
+func (l *lane) before(o *lane) bool {
+	d := l.compare(&o.queued)
+	return d < 0 || d == 0 && !l.which.inSums() && o.which.inSums()
+}
 
 // fitting returns the lanes of all shapes of which a job behind a place may fit.
 func (c *Cycle) fitting(behind *queued, which ...laneJobs) lanes {
@@ -141,8 +162,14 @@ func (c *Cycle) addLanes(f lanes, shape int32, behind *queued, which []laneJobs)
 	s := &c.s.queue.shapes[shape]
 	room, one := c.room(s)
 	for _, w := range which {
-		least, limit := w.least(s), Forever
-		if one {
+		least, limit, one := w.least(s), Forever, one
+		switch {
+		case least == Forever:
+			continue
+		case w.inSums():
+			room, one = c.roomInSums(s), true
+			limit = c.upTo(w, room)
+		case one:
 			limit = c.upTo(w, room)
 		}
 		if least >= limit {
@@ -187,10 +214,34 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 	}
 }
 
+// roomInSums returns for how long what a job of the shape asks for is free from now on, on all slots
+// together and in rows; 0 if its chunks do not find slots now, whatever is planned.
+func (c *Cycle) roomInSums(s *shape) Time {
+	now := c.round.Now
+	if s.like == nil || s.like.Whole {
+		return 0
+	}
+	free := c.s.profile.Sums().FreeUntil(s.need, now)
+	if s.like.Takes != nil {
+		free = min(free, c.s.profile.Rows().FreeUntil(s.like.Takes, now))
+	}
+	if free <= now {
+		return 0
+	}
+	request := c.s.Request(s.like)
+	if request.Duration = 1; !c.s.profile.HasPlace(request, now) {
+		return 0
+	}
+	if free == Forever {
+		return Forever
+	}
+	return free - now
+}
+
 // upTo returns the length from which on jobs that a lane lists do not fit on their only slot, if
 // what they ask for is free there for some time.
 func (c *Cycle) upTo(w laneJobs, free Time) Time {
-	if w == plannedByStart { // from then on a job uses its own place
+	if w.listed() == plannedByStart { // from then on a job uses its own place
 		free += c.round.Now
 	}
 	return min(free, Forever-1) + 1
@@ -277,7 +328,12 @@ func (c *Cycle) seek(l *lane, behind *queued) bool {
 // measure finds out again which jobs of a lane fit, if the lane knows that and something has changed.
 func (c *Cycle) measure(l *lane) {
 	if l.one && l.change != len(c.undo) {
-		room, _ := c.room(&c.s.queue.shapes[l.shape])
+		var room Time
+		if s := &c.s.queue.shapes[l.shape]; l.which.inSums() {
+			room = c.roomInSums(s)
+		} else {
+			room, _ = c.room(s)
+		}
 		l.limit, l.change = c.upTo(l.which, room), len(c.undo)
 	}
 }
@@ -287,6 +343,8 @@ func (c *Cycle) fits(l *lane) (fits bool) {
 	c.measure(l)
 	l.change = len(c.undo)
 	switch {
+	case l.which.inSums():
+		return l.length < l.limit
 	case l.one && l.which != unplannedJobs:
 		l.at, fits = c.s.jobs.Find(l.job.ID).placement, l.length < l.limit
 		return fits
@@ -325,7 +383,7 @@ func (c *Cycle) still(l *lane) bool {
 	if l.change == len(c.undo) {
 		return true
 	}
-	if l.which == unplannedJobs {
+	if l.which.listed() == unplannedJobs {
 		return c.unplanned(l.job) && c.fits(l)
 	}
 	return c.plannedFor(l.job) != Forever && c.fits(l)
@@ -355,10 +413,10 @@ func (f lanes) down(i int) {
 		if least >= len(f) {
 			return
 		}
-		if least+1 < len(f) && f[least+1].compare(&f[least].queued) < 0 {
+		if least+1 < len(f) && f[least+1].before(&f[least]) {
 			least++
 		}
-		if f[i].compare(&f[least].queued) <= 0 {
+		if !f[least].before(&f[i]) {
 			return
 		}
 		f[i], f[least] = f[least], f[i]
