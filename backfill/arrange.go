@@ -1,7 +1,6 @@
 package backfill
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 )
@@ -61,7 +60,7 @@ func (f Fast) EarliestBeside(j *Job, notBefore Time) (start Time, a Arrangement,
 	if at, fits := c.s.profile.Place(c.s.Request(j), start); fits {
 		return start, Arrangement{At: at}, true
 	}
-	a, ok = c.arrange(r, start, start, Forever)
+	a, ok = c.arrangeAll(r, start)
 	return start, a, ok
 }
 
@@ -82,16 +81,47 @@ func (s *State) dividesInto(j *Job) bool {
 		set.Least == nil && len(set.Slots) == len(s.slots)
 }
 
-// arrange looks for a place for a job from a start on, with others' reservations that begin in
-// [from, to) moved as needed. Each is to keep its slots if they are free when its turn comes, in the order
-// of starts; else all get others in that order; else in the order of widths.
-func (c *Cycle) arrange(r *record, start, from, to Time) (a Arrangement, ok bool) {
+// arrange looks for a place for a job from a start on. Room there may be reserved for others that begin
+// before the job would end: these get other slots at their same starts. All others stay.
+func (c *Cycle) arrange(r *record, start Time) (a Arrangement, ok bool) {
+	request := c.s.Request(r.job)
+	soon := request
+	soon.Duration = 1 // in the way later is only what is planned, but for slots that end
+	at, fits := c.s.profile.Place(soon, start)
+	if !fits {
+		return a, false
+	}
+	t := trial{c: c}
+	end := start + r.job.Estimate
+	c.s.planned.Scan(func(p planned) bool {
+		if p.at >= end {
+			return false
+		}
+		if other := c.s.jobs.Find(p.job.ID); other.job != r.job && other.shares(at) {
+			t.others = append(t.others, other)
+		}
+		return true
+	})
+	defer t.end()
+	t.begin(r)
+	if !c.s.profile.Fits(request, at, start) {
+		if at, fits = c.s.profile.Place(request, start); !fits {
+			return a, false
+		}
+	}
+	return t.arrange(r, at, start)
+}
+
+// arrangeAll looks for a place for a job from a start on, with all that begin then or later placed anew, by
+// start, each on its old slots if they are free. In a pool that is divisible it finds one if the sums have
+// room: of all that begin before, each holds its slots, and of those that begin later, none is in the way.
+func (c *Cycle) arrangeAll(r *record, start Time) (a Arrangement, ok bool) {
 	t := trial{c: c}
 	c.s.planned.Scan(func(p planned) bool {
-		if p.at >= from && p.at < to && p.job != r.job {
+		if p.at >= start && p.job != r.job {
 			t.others = append(t.others, c.s.jobs.Find(p.job.ID))
 		}
-		return p.at < to
+		return true
 	})
 	defer t.end()
 	t.begin(r)
@@ -99,26 +129,7 @@ func (c *Cycle) arrange(r *record, start, from, to Time) (a Arrangement, ok bool
 	if !fits {
 		return a, false
 	}
-	next := *r
-	next.phase, next.placement, next.start, next.end = running, at, start, c.s.plannedEnd(r.job, at, start)
-	t.take(&next)
-	found := t.place(t.others, true) || t.place(t.others, false)
-	if !found {
-		wide := slices.Clone(t.others)
-		slices.SortStableFunc(wide, func(a, b *record) int { return cmp.Compare(b.job.Total()[0], a.job.Total()[0]) })
-		found = t.place(wide, false)
-	}
-	if !found {
-		return a, false
-	}
-	a.At = at
-	for i := range t.taken[1:] {
-		now := &t.taken[1+i]
-		if was := c.s.jobs.Find(now.job.ID); !was.placement.Equal(now.placement) {
-			a.Moved = append(a.Moved, Moved{now.job, now.start, now.placement})
-		}
-	}
-	return a, true
+	return t.arrange(r, at, start)
 }
 
 // trial is a plan that is tried in the profile, and leaves it as it was.
@@ -144,7 +155,9 @@ func (t *trial) begin(r *record) {
 
 // end puts everything back.
 func (t *trial) end() {
-	t.giveBack(0)
+	for i := range t.taken {
+		t.c.s.vacate(&t.taken[i])
+	}
 	for i, r := range t.out[:len(t.leads)] {
 		t.c.s.occupy(r)
 		if t.c.s.leasts > 0 {
@@ -159,30 +172,33 @@ func (t *trial) take(r *record) {
 	t.taken = append(t.taken, *r)
 }
 
-// giveBack gives back all places that were taken but the first ones.
-func (t *trial) giveBack(but int) {
-	for i := range t.taken[but:] {
-		t.c.s.vacate(&t.taken[but+i])
-	}
-	t.taken = t.taken[:but]
-}
-
-// place gives each of the records a place at its start, one after another: its own slots if they are to
-// be kept and are free, else those that the placement rule chooses. If one fits nowhere, it takes no
-// place for any.
-func (t *trial) place(records []*record, keep bool) bool {
+// arrange has the job begin at the placement, and gives each of the others a place at its start, one after
+// another: its own slots if they are free, else those that the placement rule chooses. ok is false if one
+// fits nowhere.
+func (t *trial) arrange(r *record, at Placement, start Time) (a Arrangement, ok bool) {
 	s := t.c.s
-	for _, r := range records {
-		request, next := s.Request(r.job), *r
-		if !keep || !s.profile.Fits(request, r.placement, r.start) {
-			at, fits := s.profile.Place(request, r.start)
-			if !fits {
-				t.giveBack(1)
-				return false
+	t.take(&record{job: r.job, phase: running, placement: at, start: start, end: s.plannedEnd(r.job, at, start)})
+	for _, was := range t.others {
+		request, next := s.Request(was.job), *was
+		if !s.profile.Fits(request, was.placement, was.start) {
+			if next.placement, ok = s.profile.Place(request, was.start); !ok {
+				return a, false
 			}
-			next.placement, next.end = at, s.plannedEnd(r.job, at, r.start)
+			next.end = s.plannedEnd(was.job, next.placement, was.start)
+			a.Moved = append(a.Moved, Moved{was.job, was.start, next.placement})
 		}
 		t.take(&next)
 	}
-	return true
+	a.At = at
+	return a, true
+}
+
+// shares reports whether some of the job's chunks are placed on a slot of the placement.
+func (r *record) shares(at Placement) bool {
+	for i := range at {
+		if r.on(at[i].Slot) {
+			return true
+		}
+	}
+	return false
 }

@@ -106,9 +106,8 @@ func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
 
 // arrangeNow looks for an arrangement in which the job starts now.
 func (c *Cycle) arrangeNow(r *record, divisible bool) (a Arrangement, ok bool) {
-	now := c.round.Now
-	if a, ok = c.arrange(r, now, now, now+r.job.Estimate); !ok && divisible {
-		a, ok = c.arrange(r, now, now, Forever)
+	if a, ok = c.arrange(r, c.round.Now); !ok && divisible {
+		a, ok = c.arrangeAll(r, c.round.Now)
 	}
 	return a, ok
 }
