@@ -37,28 +37,31 @@ func (f Fast) Rearrange(a Arrangement, place func()) {
 
 // StartableBeside is [Fast.Startable] with the jobs, too, that fit now once others' reservations were
 // moved to other slots at their same starts. A job comes into question if the sums of the pool have room
-// for it; at most so many are tried in a call. Each job comes with an arrangement, which
-// is to be given to [Fast.Rearrange] with the start of the job.
+// for it; once so many were tried in vain in a call, no more are. Each job comes with an arrangement,
+// which is to be given to [Fast.Rearrange] with the start of the job.
 func (f Fast) StartableBeside(tries int) iter.Seq2[*Job, Arrangement] {
 	return func(yield func(*Job, Arrangement) bool) { f.c.startable(tries, yield) }
 }
 
-// EarliestBeside returns the job's earliest start that is not before notBefore, once others'
-// reservations were moved to other slots at their same starts, with an arrangement. It knows only pools
-// in which that is a question of sums: all slots are candidates of all jobs that wait, and chunks are of
-// one cpu and of nothing else. For others, and for a job that has a reservation, ok is false.
+// EarliestBeside returns the job's earliest start that is not before notBefore, as if it had no
+// reservation, once others' reservations were moved to other slots at their same starts; and an
+// arrangement. It knows only pools in which that is a question of sums: all slots are candidates of all
+// jobs that wait, and chunks are of one cpu and of nothing else. For others ok is false.
 func (f Fast) EarliestBeside(j *Job, notBefore Time) (start Time, a Arrangement, ok bool) {
 	c := f.c
 	r := c.s.jobs.Find(j.ID)
-	if len(c.s.slots) == 1 || r == nil || r.placement != nil || !c.s.divisible() {
+	if len(c.s.slots) == 1 || r == nil || !c.s.divisible() {
 		return 0, a, false
 	}
-	start, ok = c.s.profile.Sums().Earliest(j.Total(), j.Estimate, j.NotBefore(notBefore), Forever)
-	if !ok {
-		return 0, a, false
-	}
-	if at, fits := c.s.profile.Place(c.s.Request(j), start); fits {
-		return start, Arrangement{At: at}, true
+	placed := false
+	c.without(r, func() {
+		start, ok = c.s.profile.Sums().Earliest(j.Total(), j.Estimate, j.NotBefore(notBefore), Forever)
+		if ok {
+			a.At, placed = c.s.profile.Place(c.s.Request(j), start)
+		}
+	})
+	if !ok || placed {
+		return start, a, ok
 	}
 	a, ok = c.arrangeAll(r, start)
 	return start, a, ok
@@ -184,7 +187,9 @@ func (t *trial) arrange(r *record, at Placement, start Time) (a Arrangement, ok 
 			if next.placement, ok = s.profile.Place(request, was.start); !ok {
 				return a, false
 			}
-			next.end = s.plannedEnd(was.job, next.placement, was.start)
+			if next.end = s.plannedEnd(was.job, next.placement, was.start); next.end < was.end {
+				return a, false // a job without an estimate would end sooner with its slot
+			}
 			a.Moved = append(a.Moved, Moved{was.job, was.start, next.placement})
 		}
 		t.take(&next)

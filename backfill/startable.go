@@ -64,9 +64,9 @@ func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
 		led := c.s.leads[last.ID] != nil
 		var a Arrangement
 		if l.which.inSums() {
-			tries--
 			var ok bool
 			if a, ok = c.arrangeNow(&former, divisible); !ok {
+				tries--
 				fitting = fitting.advance(c)
 				continue
 			}

@@ -33,11 +33,11 @@ func (p *View) addUp() {
 	p.sums = sums{}
 	for id := range p.slots {
 		s := &p.slots[id]
+		if len(p.sums) < len(s.free) { // also if no slot is up
+			p.sums = append(p.sums, make(sums, len(s.free)-len(p.sums))...)
+		}
 		if !s.up {
 			continue
-		}
-		for len(p.sums) < len(s.free) {
-			p.sums = append(p.sums, steps{})
 		}
 		for k := range s.free {
 			sum := &p.sums[k]

@@ -104,8 +104,8 @@ func checkFactor(value string) error {
 // Decide implements [backfill.Policy].
 func (p policy) Decide(c *backfill.Cycle) {
 	var entered []*backfill.Job
-	plan.Enter(c, func(j *backfill.Job) { reserve(c, j, 0) }, func(j *backfill.Job) {
-		reserve(c, j, p.slack(j.Estimate))
+	plan.Enter(c, func(j *backfill.Job) { p.reserve(c, j, 0) }, func(j *backfill.Job) {
+		p.reserve(c, j, p.slack(j.Estimate))
 		entered = append(entered, j)
 	})
 	if p.aging > 0 {
@@ -141,16 +141,10 @@ func (p policy) slack(estimate backfill.Time) backfill.Time {
 // reserve makes a job's reservation: at its earliest start that is the given time after the earliest,
 // or at the earliest if its candidates close before that. A job whose candidates all close before it
 // could begin is left without one; another that fits at no time is held.
-func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
+func (p policy) reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
 	soonest := j.NotBefore(c.Now())
-	if start, a, ok := c.Fast().EarliestBeside(j, soonest); ok {
-		if later > 0 {
-			start, a, ok = c.Fast().EarliestBeside(j, start+later)
-		}
-		if ok {
-			c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
-			return
-		}
+	if p.replace && reserveBeside(c, j, soonest, later) {
+		return
 	}
 	from := soonest
 	if later > 0 { // only the start counts, so no slots are chosen
@@ -169,4 +163,17 @@ func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
 	case !c.Fast().NoStart(j):
 		c.Hold(j, "fits at no time that can be foreseen")
 	}
+}
+
+// reserveBeside makes a job's reservation where the sums of the pool say when it may start, and reports
+// whether it did.
+func reserveBeside(c *backfill.Cycle, j *backfill.Job, soonest, later backfill.Time) bool {
+	start, a, ok := c.Fast().EarliestBeside(j, soonest)
+	if ok && later > 0 {
+		start, a, ok = c.Fast().EarliestBeside(j, start+later)
+	}
+	if ok {
+		c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
+	}
+	return ok
 }
