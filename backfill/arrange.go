@@ -195,7 +195,30 @@ func (t *trial) arrange(r *record, at Placement, start Time) (a Arrangement, ok 
 		t.take(&next)
 	}
 	a.At = at
-	return a, true
+	return a, s.leasts == 0 || t.stands(a)
+}
+
+// stands reports whether the places that were taken can be taken beside those that did not move. Where jobs
+// need more free than they take when they begin, they may not, as that depends on the order: one that begins
+// at the same instant as another took its place after it.
+func (t *trial) stands(a Arrangement) bool {
+	s := t.c.s
+	moves := func(r *record) bool {
+		return r == &t.taken[0] || slices.ContainsFunc(a.Moved, func(m Moved) bool { return m.Job == r.job })
+	}
+	var moved []*record
+	for i := range t.taken {
+		if r := &t.taken[i]; moves(r) {
+			s.vacate(r)
+			moved = append(moved, r)
+		}
+	}
+	fits := true
+	for _, r := range moved {
+		fits = fits && s.profile.Fits(s.Request(r.job), r.placement, r.start)
+		s.occupy(r)
+	}
+	return fits
 }
 
 // shares reports whether some of the job's chunks are placed on a slot of the placement.

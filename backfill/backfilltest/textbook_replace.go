@@ -158,7 +158,30 @@ func arrange(c *backfill.Cycle, j *backfill.Job, start backfill.Time, at backfil
 		}
 		shift(c, free, o, planned, on, 1)
 	}
-	return a, true
+	return a, stands(c, j, start, a)
+}
+
+// stands reports whether what is arranged fits beside those that stay.
+func stands(c *backfill.Cycle, j *backfill.Job, start backfill.Time, a backfill.Arrangement) bool {
+	free := c.State().Profile().Clone()
+	for _, o := range append([]backfill.Moved{{Job: j}}, a.Moved...) {
+		if planned, on, has := c.Reservation(o.Job); has {
+			shift(c, free, o.Job, planned, on, -1)
+		}
+	}
+	request := c.State().Request(j)
+	if !free.Fits(request, a.At, start) {
+		return false
+	}
+	free.Add(a.At, request.Chunk, start, free.Ends().Run(request, a.At, start))
+	free.Take(j.Takes, start, free.Ends().Run(request, a.At, start))
+	for _, o := range a.Moved {
+		if !free.Fits(c.State().Request(o.Job), o.At, o.Start) {
+			return false
+		}
+		shift(c, free, o.Job, o.Start, o.At, 1)
+	}
+	return true
 }
 
 // shift takes a reservation into the profile if jobs is 1, and out of it if jobs is -1.
