@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 )
@@ -33,6 +34,29 @@ func (f Fast) Rearrange(a Arrangement, place func()) {
 	for _, m := range a.Moved {
 		f.c.Reserve(m.Job, m.Start, m.At)
 	}
+}
+
+// replaced lists the reservations that have other slots at the same start than before the round.
+func (c *Cycle) replaced() (moved []Moved) {
+	if !c.gaveUp {
+		return nil
+	}
+	seen := map[JobID]bool{}
+	for i := range c.undo { // of each job, the first old record is that before the round
+		u := &c.undo[i]
+		if u.do != nil || seen[u.job] {
+			continue
+		}
+		seen[u.job] = true
+		now := c.s.jobs.Find(u.job)
+		if u.old == nil || now == nil || !u.old.reserves() || !now.reserves() || u.old.start != now.start ||
+			u.old.placement.Equal(now.placement) {
+			continue
+		}
+		moved = append(moved, Moved{now.job, now.start, now.placement})
+	}
+	slices.SortFunc(moved, func(a, b Moved) int { return cmp.Or(cmp.Compare(a.Start, b.Start), Compare(a.Job, b.Job)) })
+	return moved
 }
 
 // StartableBeside is [Fast.Startable] with the jobs, too, that fit now once others' reservations were

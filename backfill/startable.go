@@ -55,7 +55,11 @@ func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
 	for len(fitting) > 0 {
 		c.s.profile.GoOn()
 		l := fitting[0]
-		if l.job == last || l.which.inSums() && tries == 0 || !c.still(&fitting[0]) { // a job is in several lanes
+		if l.which.inSums() && tries == 0 {
+			fitting = fitting.drop()
+			continue
+		}
+		if l.job == last || !c.still(&fitting[0]) { // a job is in several lanes
 			fitting = fitting.advance(c)
 			continue
 		}

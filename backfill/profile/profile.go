@@ -29,8 +29,8 @@ type View struct {
 	grown       []growth // freed room that is not yet applied to all reaches
 	grownBefore int      // number of growths that were removed from the list
 	changes     slotChanges
-	idle        []bool       // by SlotID: all of the slot is free for all time; nil: not computed
-	parts       *partition   // which bundles share slots; nil: not computed
+	idle        []bool     // by SlotID: all of the slot is free for all time; nil: not computed
+	parts       *partition // which bundles share slots; nil: not computed
 	sums        sums
 	over        func() error // see BreakOff; nil: queries take as long as they need
 	looked      []int32      // this and the next three are buffers of queries
