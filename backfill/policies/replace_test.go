@@ -108,3 +108,87 @@ func TestUnitChunksMakeOneMachine(t *testing.T) {
 		}
 	}
 }
+
+// TestMovesKeepStarts checks on random pools with chunks of several cpus that moves change no start and no
+// guarantee; that after each round all reservations fit beside each other and what runs; that
+// [backfill.Decision] lists the moves; that the journal replays to the same state; and that a rollback
+// leaves it as it was.
+func TestMovesKeepStarts(t *testing.T) {
+	moves := 0
+	for seed := range thorough.Seeds(40, 400) {
+		random := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // not for secrets
+		_, up, _ := pools(random)
+		var all backfill.Candidates
+		for id := range up {
+			all.Slots = append(all.Slots, backfill.SlotID(id))
+		}
+		spec, err := policies.Named("slack")
+		require.NoError(t, err)
+		h := hosting(t, backfill.NewState([]string{"cpus"}, profile.Rule(random.IntN(3))), spec,
+			[]string{"fcfs", "sjf", "widest"}[seed%3], backfill.Planning{})
+		decideOnce(t, h, backfill.Round{Events: up, Candidates: []backfill.CandidateSet{{Candidates: all}}})
+		for n := backfill.JobID(1); n < 120; {
+			soon := h.State.Now() + backfill.Time(1+random.Int64N(12))
+			r := backfill.Round{Now: max(h.State.Now()+1, min(h.State.NextWake(), soon))}
+			for run := range h.State.Running() {
+				if run.End <= r.Now || random.IntN(12) == 0 {
+					r.Events = append(r.Events, backfill.Event{Kind: backfill.Completed, JobID: run.Job.ID})
+				}
+			}
+			for range random.IntN(3) {
+				e := submission(n, r.Now, a{backfill.Time(1 + random.Int64N(40)), v(1 + random.Int64N(4))})
+				if e.Job.Nodes = 1 + random.IntN(3); h.State.Profile().EverFits(h.State.Request(e.Job)) {
+					r.Events = append(r.Events, e)
+					n++
+				}
+			}
+			copied := h.State.Clone()
+			before := copied.Snapshot()
+			d, err := h.Decide(t.Context(), r)
+			require.NoError(t, err)
+			require.Empty(t, d.Broken)
+			for id := range up {
+				require.False(t, h.State.Profile().Overfull(backfill.SlotID(id), r.Now), "seed %d at %d", seed, r.Now)
+			}
+			require.Equal(t, movesOf(before, h.State), d.Replaced, "seed %d at %d", seed, r.Now)
+			moves += len(d.Replaced)
+			again, err := copied.Open(r)
+			require.NoError(t, err)
+			require.NoError(t, again.Replay(t.Context(), d.Actions))
+			again.Rollback()
+			require.Equal(t, before, copied.Snapshot())
+			again, err = copied.Open(r)
+			require.NoError(t, err)
+			require.NoError(t, again.Replay(t.Context(), d.Actions))
+			replayed, err := again.Close()
+			require.NoError(t, err)
+			require.Equal(t, d.Replaced, replayed.Replaced)
+			require.Equal(t, placesOf(h.State), placesOf(copied))
+		}
+	}
+	require.Greater(t, moves, 100)
+}
+
+// movesOf lists the reservations that have other slots than before, and requires that they start when they
+// would have.
+func movesOf(before backfill.Snapshot, s *backfill.State) (moved []backfill.Moved) {
+	for _, j := range before.Jobs {
+		if start, at, planned := s.Planned(j.Job.ID); planned && !j.Running && j.Placement != nil && start == j.Start &&
+			!at.Equal(j.Placement) {
+			moved = append(moved, backfill.Moved{Job: j.Job, Start: start, At: at})
+		}
+	}
+	slices.SortFunc(moved, func(a, b backfill.Moved) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), backfill.Compare(a.Job, b.Job))
+	})
+	return moved
+}
+
+// placesOf says where each job is and when.
+func placesOf(s *backfill.State) map[backfill.JobID]string {
+	all := map[backfill.JobID]string{}
+	for _, j := range s.Snapshot().Jobs {
+		all[j.Job.ID] = fmt.Sprint(j.Placement, j.Standing)
+	}
+	return all
+}
