@@ -48,10 +48,11 @@ func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
 	divisible := len(which) > len(anyJobs) && c.s.divisible()
 	fitting := c.fitting(nil, which...)
 	defer func() { c.lanes = fitting[:0] }()
-	var last *Job         // that the loop was given
-	var left []int32      // shapes with a job that fits and was not started
-	var regained []SlotID // slots on which a job gave its place up
-	var rows []Take       // of which it gave something back
+	var last *Job           // that the loop was given
+	var left []int32        // shapes with a job that fits and was not started
+	var regained []SlotID   // slots on which a job gave its place up
+	var rows []Take         // of which it gave something back
+	var vain map[int32]Time // by shape, since the last start: the estimate of a job that was tried in vain
 	for len(fitting) > 0 {
 		c.s.profile.GoOn()
 		l := fitting[0]
@@ -59,7 +60,9 @@ func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
 			fitting = fitting.drop()
 			continue
 		}
-		if l.job == last || !c.still(&fitting[0]) { // a job is in several lanes
+		least, tried := vain[l.shape]
+		tried = tried && l.which.inSums() && l.job.Estimate >= least
+		if l.job == last || tried || !c.still(&fitting[0]) { // a job is in several lanes
 			fitting = fitting.advance(c)
 			continue
 		}
@@ -71,6 +74,10 @@ func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
 			var ok bool
 			if a, ok = c.arrangeNow(&former, divisible); !ok {
 				tries--
+				if vain == nil {
+					vain = map[int32]Time{}
+				}
+				vain[l.shape] = last.Estimate
 				fitting = fitting.advance(c)
 				continue
 			}
@@ -84,6 +91,9 @@ func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
 			return
 		}
 		now := c.s.jobs.Find(last.ID)
+		if now.phase != waiting {
+			clear(vain)
+		}
 		switch {
 		case now.phase == waiting:
 			left = append(left, l.shape)

@@ -14,12 +14,13 @@ const mostFailures = 8
 type moving struct {
 	c         *backfill.Cycle
 	failed    int
+	vain      []*backfill.Job // that were tried since the last start
 	divisible bool
 }
 
 // start starts a job that does not fit, if that is possible once others' reservations have other slots.
 func (m *moving) start(j *backfill.Job) {
-	if m.failed == mostFailures || len(m.c.State().Slots()) == 1 || !m.mayStart(j) {
+	if m.failed == mostFailures || len(m.c.State().Slots()) == 1 || !m.mayStart(j) || m.known(j) {
 		return
 	}
 	at, others, ok := inTheWay(m.c, j)
@@ -32,9 +33,19 @@ func (m *moving) start(j *backfill.Job) {
 	}
 	if !ok {
 		m.failed++
+		m.vain = append(m.vain, j)
 		return
 	}
+	m.vain = nil
 	apply(m.c, a, func() { m.c.Start(j, a.At) })
+}
+
+// known reports whether a job that asks for the same, for no longer, was tried in vain since the last start.
+func (m *moving) known(j *backfill.Job) bool {
+	return slices.ContainsFunc(m.vain, func(o *backfill.Job) bool {
+		return o.Estimate <= j.Estimate && o.Candidates == j.Candidates && o.Nodes == j.Nodes && o.Whole == j.Whole &&
+			o.Unestimated == j.Unestimated && slices.Equal(o.Request, j.Request) && slices.Equal(o.Takes, j.Takes)
+	})
 }
 
 // apply gives up what moves, places the job, and reserves again.

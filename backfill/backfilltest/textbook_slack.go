@@ -42,6 +42,7 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 	for j := range c.Queue() {
 		if at, fits := c.FitsNow(j); fits {
 			c.Start(j, at)
+			m.vain = nil
 		} else if !t.Stay {
 			m.start(j)
 		}

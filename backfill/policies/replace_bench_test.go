@@ -13,8 +13,8 @@ import (
 
 // BenchmarkTriesInVain measures rounds of slack in which no job starts, though all slots together have room
 // for each: every slot has four of its eight cpus free, on half of the slots three of these are reserved from
-// 50 on, and the jobs that wait ask for four cpus on one slot more than half, for 100 s. So in each round eight
-// are tried. With replace=false none is.
+// 50 on, and the jobs that wait ask for four cpus on one slot more than half, each for a second less
+// than the one before. So in each round eight are tried. With replace=false none is.
 func BenchmarkTriesInVain(b *testing.B) {
 	for _, slots := range []int{8, 100} {
 		for _, replace := range []string{"false", "true"} {
@@ -51,8 +51,8 @@ func BenchmarkTriesInVain(b *testing.B) {
 					add(1, 1_000_000, 50, 3)
 				}
 				decide(b, h, &r)
-				for range 200 {
-					add(slots/2+1, 100, 0, 4)
+				for i := range backfill.Time(200) {
+					add(slots/2+1, 300-i, 0, 4)
 				}
 				decide(b, h, &r)
 				for b.Loop() {
