@@ -41,8 +41,9 @@ type Cycle struct {
 		freed bool
 		void  []planned
 	}
-	err   error
-	given []givenUp
+	err    error
+	given  []givenUp
+	gaveUp bool // a reservation was given up
 	// backfilled are the jobs that were started beside reservations and are expected to run for
 	// another time than their estimate, each with its expected end.
 	backfilled []planned
@@ -265,6 +266,7 @@ func (c *Cycle) Release(j *Job) {
 	if r == nil || r.placement == nil {
 		return
 	}
+	c.gaveUp = true
 	c.given = append(c.given, givenUp{job: j.ID, action: len(c.actions), start: r.start, at: r.placement})
 	next := *r
 	next.placement, next.start, next.end = nil, 0, 0

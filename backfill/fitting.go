@@ -65,54 +65,6 @@ func (c *Cycle) sweep(behind *queued, but []int32) {
 	q.swept, q.grown = true, q.grown[:0]
 }
 
-// lane is some jobs of a shape in a pass over the queue, at the first that fits.
-type lane struct {
-	listed
-	at     Placement // of the job; nil: not looked for yet
-	shape  int32
-	which  laneJobs
-	limit  Time     // jobs of this length or longer do not fit
-	one    bool     // the jobs have one candidate slot: those that are shorter than limit fit
-	on     []SlotID // jobs fit on no other slots; nil: on any, for all that is known
-	change int      // changes of the cycle when the job was found to fit
-}
-
-// laneJobs says which jobs of its shape a lane lists, and by which length.
-type laneJobs uint8
-
-const (
-	unplannedJobs     laneJobs = iota // those without a reservation, by estimate
-	plannedByEstimate                 // those with a reservation, by estimate
-	plannedByStart                    // the same by planned start
-)
-
-// of returns a shape's list.
-func (w laneJobs) of(s *shape) *jobTree {
-	switch w {
-	case plannedByEstimate:
-		return &s.planned.byEstimate
-	case plannedByStart:
-		return &s.planned.byStart
-	default:
-		return &s.jobs
-	}
-}
-
-// least returns the least length in a shape's list; Forever if there is no job.
-func (w laneJobs) least(s *shape) Time {
-	switch w {
-	case plannedByEstimate:
-		return s.planned.least
-	case plannedByStart:
-		return s.planned.first
-	default:
-		return s.least
-	}
-}
-
-// lanes are a binary heap by the queue's order.
-type lanes []lane
-
 // fitting returns the lanes of all shapes of which a job behind a place may fit.
 func (c *Cycle) fitting(behind *queued, which ...laneJobs) lanes {
 	f := c.lanes[:0]
@@ -129,20 +81,22 @@ func (c *Cycle) fitting(behind *queued, which ...laneJobs) lanes {
 	return f
 }
 
-// order makes a heap of the lanes.
-func (f lanes) order() {
-	for i := len(f)/2 - 1; i >= 0; i-- {
-		f.down(i)
-	}
-}
-
 // addLanes adds the lanes of a shape to others, in no order.
 func (c *Cycle) addLanes(f lanes, shape int32, behind *queued, which []laneJobs) lanes {
 	s := &c.s.queue.shapes[shape]
 	room, one := c.room(s)
+	inSums, asked := Time(0), false
 	for _, w := range which {
-		least, limit := w.least(s), Forever
-		if one {
+		least, limit, one := w.least(s), Forever, one
+		switch {
+		case least == Forever:
+			continue
+		case w.inSums():
+			if !asked {
+				inSums, asked = c.roomInSums(s), true
+			}
+			limit, one = c.upTo(w, inSums), true
+		case one:
 			limit = c.upTo(w, room)
 		}
 		if least >= limit {
@@ -187,10 +141,34 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 	}
 }
 
+// roomInSums returns for how long what a job of the shape asks for is free from now on, on all slots
+// together and in rows; 0 if its chunks do not find slots now, whatever is planned.
+func (c *Cycle) roomInSums(s *shape) Time {
+	now := c.round.Now
+	if s.like == nil || s.like.Whole {
+		return 0
+	}
+	free := c.s.profile.Sums().FreeUntil(s.need, now)
+	if s.like.Takes != nil {
+		free = min(free, c.s.profile.Rows().FreeUntil(s.like.Takes, now))
+	}
+	if free <= now {
+		return 0
+	}
+	request := c.s.Request(s.like)
+	if request.Duration = 1; !c.s.profile.HasPlace(request, now) {
+		return 0
+	}
+	if free == Forever {
+		return Forever
+	}
+	return free - now
+}
+
 // upTo returns the length from which on jobs that a lane lists do not fit on their only slot, if
 // what they ask for is free there for some time.
 func (c *Cycle) upTo(w laneJobs, free Time) Time {
-	if w == plannedByStart { // from then on a job uses its own place
+	if w.listed() == plannedByStart { // from then on a job uses its own place
 		free += c.round.Now
 	}
 	return min(free, Forever-1) + 1
@@ -277,7 +255,12 @@ func (c *Cycle) seek(l *lane, behind *queued) bool {
 // measure finds out again which jobs of a lane fit, if the lane knows that and something has changed.
 func (c *Cycle) measure(l *lane) {
 	if l.one && l.change != len(c.undo) {
-		room, _ := c.room(&c.s.queue.shapes[l.shape])
+		var room Time
+		if s := &c.s.queue.shapes[l.shape]; l.which.inSums() {
+			room = c.roomInSums(s)
+		} else {
+			room, _ = c.room(s)
+		}
 		l.limit, l.change = c.upTo(l.which, room), len(c.undo)
 	}
 }
@@ -287,6 +270,8 @@ func (c *Cycle) fits(l *lane) (fits bool) {
 	c.measure(l)
 	l.change = len(c.undo)
 	switch {
+	case l.which.inSums():
+		return l.length < l.limit
 	case l.one && l.which != unplannedJobs:
 		l.at, fits = c.s.jobs.Find(l.job.ID).placement, l.length < l.limit
 		return fits
@@ -325,7 +310,7 @@ func (c *Cycle) still(l *lane) bool {
 	if l.change == len(c.undo) {
 		return true
 	}
-	if l.which == unplannedJobs {
+	if l.which.listed() == unplannedJobs {
 		return c.unplanned(l.job) && c.fits(l)
 	}
 	return c.plannedFor(l.job) != Forever && c.fits(l)
@@ -335,33 +320,4 @@ func (c *Cycle) still(l *lane) bool {
 func (c *Cycle) unplanned(j *Job) bool {
 	r := c.s.jobs.Find(j.ID)
 	return r != nil && r.unplanned()
-}
-
-// advance moves the first lane to its next job that fits.
-func (f lanes) advance(c *Cycle) lanes {
-	if at := f[0].queued; !c.seek(&f[0], &at) {
-		last := len(f) - 1
-		f[0] = f[last]
-		f = f[:last]
-	}
-	f.down(0)
-	return f
-}
-
-// down restores the heap below an index.
-func (f lanes) down(i int) {
-	for {
-		least := 2*i + 1
-		if least >= len(f) {
-			return
-		}
-		if least+1 < len(f) && f[least+1].compare(&f[least].queued) < 0 {
-			least++
-		}
-		if f[i].compare(&f[least].queued) <= 0 {
-			return
-		}
-		f[i], f[least] = f[least], f[i]
-		i = least
-	}
 }

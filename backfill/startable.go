@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
@@ -21,6 +22,10 @@ func noPlans() plannedJobs { return plannedJobs{least: Forever, first: Forever} 
 // anyJobs are the lanes of a pass over all waiting jobs.
 var anyJobs = []laneJobs{unplannedJobs, plannedByEstimate, plannedByStart} //nolint:gochecknoglobals // a constant
 
+// andJobsInSums are the lanes of a pass over all waiting jobs, and once more those for jobs for which there is room
+// on all slots together.
+var andJobsInSums = append(slices.Clip(anyJobs), inSums, inSumsByEstimate, inSumsByStart) //nolint:gochecknoglobals // a constant
+
 // Startable iterates, in the queue's order, over the waiting jobs that fit now through their
 // estimates beside what runs and all reservations but their own, each with a placement. What it
 // costs depends on how many fit and on how many requests differ, not on how many jobs wait.
@@ -28,46 +33,97 @@ var anyJobs = []laneJobs{unplannedJobs, plannedByEstimate, plannedByStart} //nol
 // The loop may start jobs, and nothing else. A job that starts gives its reservation up, and jobs
 // behind it in the queue may fit because of that. Jobs before it are not tried again.
 func (f Fast) Startable() iter.Seq2[*Job, Placement] {
-	c := f.c
 	return func(yield func(*Job, Placement) bool) {
-		c.s.listPlanned()
-		fitting := c.fitting(nil, anyJobs...)
-		defer func() { c.lanes = fitting[:0] }()
-		var last *Job         // that the loop was given
-		var left []int32      // shapes with a job that fits and was not started
-		var regained []SlotID // slots on which a job gave its place up
-		var rows []Take       // of which it gave something back
-		for len(fitting) > 0 {
-			c.s.profile.GoOn()
-			l := fitting[0]
-			if l.job == last || !c.still(&fitting[0]) { // a job with a reservation is in two lanes
+		f.c.startable(0, func(j *Job, a Arrangement) bool { return yield(j, a.At) })
+	}
+}
+
+// startable is [Fast.StartableBeside].
+func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
+	c.s.listPlanned()
+	which := anyJobs
+	if tries > 0 && len(c.s.slots) > 1 {
+		which = andJobsInSums
+	}
+	divisible := len(which) > len(anyJobs) && c.s.divisible()
+	fitting := c.fitting(nil, which...)
+	defer func() { c.lanes = fitting[:0] }()
+	var last *Job           // that the loop was given
+	var left []int32        // shapes with a job that fits and was not started
+	var regained []SlotID   // slots on which a job gave its place up
+	var rows []Take         // of which it gave something back
+	var vain map[int32]Time // by shape, since the last start: the estimate of a job that was tried in vain
+	for len(fitting) > 0 {
+		c.s.profile.GoOn()
+		l := fitting[0]
+		if l.which.inSums() && tries == 0 {
+			fitting = fitting.drop()
+			continue
+		}
+		least, tried := vain[l.shape]
+		tried = tried && l.which.inSums() && l.job.Estimate >= least
+		if l.job == last || tried || !c.still(&fitting[0]) { // a job is in several lanes
+			fitting = fitting.advance(c)
+			continue
+		}
+		last = l.job
+		former := *c.s.jobs.Find(last.ID)
+		led := c.s.leads[last.ID] != nil
+		var a Arrangement
+		if l.which.inSums() {
+			var ok bool
+			if a, ok = c.arrangeNow(&former, divisible); !ok {
+				tries--
+				if vain == nil {
+					vain = map[int32]Time{}
+				}
+				vain[l.shape] = last.Estimate
 				fitting = fitting.advance(c)
 				continue
 			}
-			last = l.job
-			former := *c.s.jobs.Find(last.ID)
-			led := c.s.leads[last.ID] != nil
-			if !yield(last, c.place(&fitting[0])) {
-				return
+			for _, m := range a.Moved {
+				regained = append(regained, slotsOf(c.s.jobs.Find(m.Job.ID).placement)...)
 			}
-			now := c.s.jobs.Find(last.ID)
-			switch {
-			case now.phase == waiting:
-				left = append(left, l.shape)
-			case former.placement != nil && (former.start > c.round.Now || led):
-				regained, rows = append(regained, slotsOf(former.placement)...), append(rows, former.job.Takes...)
-				freed := former.start
-				if !led {
-					freed = freedFrom(&former, now)
-				}
-				fitting = c.again(fitting, &l.queued, freed)
-				continue
-			}
-			fitting = fitting.advance(c)
+		} else {
+			a.At = c.place(&fitting[0])
 		}
-		c.sweepAll(left, regained)
-		c.s.queue.give(rows)
+		if !yield(last, a) {
+			return
+		}
+		now := c.s.jobs.Find(last.ID)
+		if now.phase != waiting {
+			clear(vain)
+		}
+		switch {
+		case now.phase == waiting:
+			left = append(left, l.shape)
+		case len(a.Moved) > 0:
+			if former.placement != nil {
+				regained, rows = append(regained, slotsOf(former.placement)...), append(rows, former.job.Takes...)
+			}
+			fitting = c.again(fitting, &l.queued, c.round.Now, which)
+			continue
+		case former.placement != nil && (former.start > c.round.Now || led):
+			regained, rows = append(regained, slotsOf(former.placement)...), append(rows, former.job.Takes...)
+			freed := former.start
+			if !led {
+				freed = freedFrom(&former, now)
+			}
+			fitting = c.again(fitting, &l.queued, freed, which)
+			continue
+		}
+		fitting = fitting.advance(c)
 	}
+	c.sweepAll(left, regained)
+	c.s.queue.give(rows)
+}
+
+// arrangeNow looks for an arrangement in which the job starts now.
+func (c *Cycle) arrangeNow(r *record, divisible bool) (a Arrangement, ok bool) {
+	if a, ok = c.arrange(r, c.round.Now); !ok && divisible {
+		a, ok = c.arrangeAll(r, c.round.Now)
+	}
+	return a, ok
 }
 
 // freedFrom returns from when on room is free that a job gave up when it started before its planned
@@ -81,7 +137,7 @@ func freedFrom(former, now *record) Time {
 
 // again returns the lanes of a pass behind a job that it started, after the job has given up its
 // reservation: room that is free from the given instant on.
-func (c *Cycle) again(f lanes, behind *queued, freed Time) lanes {
+func (c *Cycle) again(f lanes, behind *queued, freed Time, which []laneJobs) lanes {
 	q := c.s.queue
 	reaches := func(shape int32) bool { return c.round.Now+q.shapes[shape].longest > freed }
 	if freed == c.round.Now { // what its lead occupied: slots may be open that were not
@@ -95,7 +151,7 @@ func (c *Cycle) again(f lanes, behind *queued, freed Time) lanes {
 	}
 	for i := range q.shapes {
 		if reaches(int32(i)) {
-			kept = c.addLanes(kept, int32(i), behind, anyJobs)
+			kept = c.addLanes(kept, int32(i), behind, which)
 		}
 	}
 	kept.order()

@@ -170,9 +170,10 @@ func (t *Transaction) close(d *Decision) error {
 	c.s.profile.Forget(c.round.Now)
 	c.s.freed.forget(c.round.Now)
 	c.classify()
+	replaced := c.replaced() // the old records are valid no longer than the cycle
 	t.end(errClosed)
 	d.Now, d.Revision, d.Held, d.Broken = c.round.Now, c.s.revision, c.stillHeld(), c.broken
-	d.Lifted = c.lifted
+	d.Lifted, d.Replaced = c.lifted, replaced
 	if d.Actions = nil; len(c.actions) > 0 {
 		d.Actions = c.actions
 	}

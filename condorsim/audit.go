@@ -109,6 +109,11 @@ func (a *audit) Cycle(r *negotiator.Report) error {
 	for _, b := range r.Decision.Broken {
 		a.broken[b.Job.ID] = true
 	}
+	for _, m := range r.Decision.Replaced {
+		if latest, promised := r.State.Guaranteed(m.Job.ID); promised && m.Start > latest {
+			return a.violation(m.Job.ID, "has other slots at %d, and was promised to start by %d", m.Start, latest)
+		}
+	}
 	for _, h := range r.Held { // the core ends their promises
 		if a.outcomes[h.Job.ID].Promised {
 			a.broken[h.Job.ID] = true

@@ -14,6 +14,8 @@ type TextbookSlack struct {
 	Base   backfill.Time // slack besides
 	Cap    backfill.Time // the longest slack; 0: no limit
 	Aging  float64
+	// Stay says that reservations stay on their slots.
+	Stay bool
 }
 
 // Decide reacts to each event in turn, lets jobs enter the plan up to its depth, and goes once
@@ -23,7 +25,7 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 		atOnce := allWithin(c, &e)
 		for _, j := range e.Displaced {
 			if _, promised := c.State().Guaranteed(j.ID); promised {
-				Textbook{}.Place(c, j)
+				t.again(c, j)
 			} else if atOnce {
 				t.reserve(c, j)
 			}
@@ -36,9 +38,13 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 	if t.Aging > 0 {
 		t.moveAged(c)
 	}
+	m := moving{c: c, divisible: divisible(c)}
 	for j := range c.Queue() {
 		if at, fits := c.FitsNow(j); fits {
 			c.Start(j, at)
+			m.vain = nil
+		} else if !t.Stay {
+			m.start(j)
 		}
 	}
 }
@@ -53,7 +59,11 @@ func (t TextbookSlack) moveAged(c *backfill.Cycle) {
 		if !promised || planned <= c.Now() || float64(c.Now()-j.Submit) < t.Aging*(1-share(c, j))*float64(latest-j.Submit) {
 			continue
 		}
-		if start, at, ok := c.Earliest(j, c.Now()); ok && start < planned {
+		if start, a, ok := t.earliest(c, j, c.Now()); ok {
+			if start < planned {
+				apply(c, a, func() { c.Reserve(j, start, a.At) })
+			}
+		} else if start, at, ok := c.Earliest(j, c.Now()); ok && start < planned {
 			c.Reserve(j, start, at)
 		}
 	}
@@ -72,7 +82,7 @@ func share(c *backfill.Cycle, j *backfill.Job) (largest float64) {
 // enter plans a job that enters the plan, and promises it the planned start.
 func (t TextbookSlack) enter(c *backfill.Cycle, j *backfill.Job) {
 	if _, promised := c.State().Guaranteed(j.ID); promised { // it had no start when it lost its place
-		Textbook{}.Place(c, j)
+		t.again(c, j)
 		return
 	}
 	t.reserve(c, j)
@@ -83,6 +93,12 @@ func (t TextbookSlack) enter(c *backfill.Cycle, j *backfill.Job) {
 
 // reserve plans a job for its earliest start after its slack.
 func (t TextbookSlack) reserve(c *backfill.Cycle, j *backfill.Job) {
+	if first, _, ok := t.earliest(c, j, c.Now()); ok {
+		if start, a, fits := t.earliest(c, j, first+t.slack(j)); fits {
+			apply(c, a, func() { c.Reserve(j, start, a.At) })
+			return
+		}
+	}
 	soonest, at, ok := c.Earliest(j, c.Now())
 	if !ok {
 		holdUnlessItCloses(c, j)
@@ -93,6 +109,25 @@ func (t TextbookSlack) reserve(c *backfill.Cycle, j *backfill.Job) {
 		start, at = late, on
 	}
 	c.Reserve(j, start, at)
+}
+
+// again plans a job that lost its place at its earliest start.
+func (t TextbookSlack) again(c *backfill.Cycle, j *backfill.Job) {
+	if start, a, ok := t.earliest(c, j, c.Now()); ok {
+		apply(c, a, func() { c.Reserve(j, start, a.At) })
+		return
+	}
+	Textbook{}.Place(c, j)
+}
+
+// earliest is earliestInSums where the sums decide; else ok is false.
+func (t TextbookSlack) earliest(c *backfill.Cycle, j *backfill.Job, from backfill.Time) (start backfill.Time,
+	a backfill.Arrangement, ok bool,
+) {
+	if t.Stay || !divisible(c) {
+		return 0, a, false
+	}
+	return earliestInSums(c, j, from)
 }
 
 // slack returns how long after its earliest start a job is promised to start.

@@ -45,6 +45,7 @@ var slacks = []struct {
 }{
 	{map[string]string{"factor": "2"}, backfilltest.TextbookSlack{Factor: "2"}},
 	{map[string]string{"factor": "0"}, backfilltest.TextbookSlack{Factor: "0"}},
+	{map[string]string{"replace": "false"}, backfilltest.TextbookSlack{Factor: "2", Stay: true}},
 	{map[string]string{"factor": "0.3"}, backfilltest.TextbookSlack{Factor: "0.3"}},
 	{map[string]string{"factor": "0", "base": "7"}, backfilltest.TextbookSlack{Factor: "0", Base: 7}},
 	{

@@ -15,6 +15,7 @@ func (p *Profile) SetEnd(id SlotID, end Time) {
 	if end == before {
 		return
 	}
+	p.sums = nil
 	p.cut(s, 1)
 	up := s.up
 	p.lower(s)

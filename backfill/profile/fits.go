@@ -24,12 +24,17 @@ func (p *View) FreeOf(id SlotID, resource int, t Time) int64 {
 // instant itself if it has less, Forever if it always has that much. Resources of which nothing is
 // needed do not count.
 func (p *View) FreeUntil(id SlotID, need Vector, from Time) Time {
+	return freeUntil(p.slots[id].free, need, from)
+}
+
+// freeUntil is [View.FreeUntil] of step functions by resource.
+func freeUntil(free []steps, need Vector, from Time) Time {
 	until := Forever
 	for k, n := range need {
 		if n == 0 {
 			continue
 		}
-		if short, ok := p.slots[id].free[k].firstBelow(from, n); ok {
+		if short, ok := free[k].firstBelow(from, n); ok {
 			if until = min(until, short); until <= from {
 				return from
 			}

@@ -384,6 +384,7 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 // start.
 func ask(t *rapid.T, w *twin, r profile.Request, from, limit, start profile.Time) {
 	p, m := w.p, w.m
+	askSums(t, w, r, from, limit)
 	for id := range m.free {
 		slot := profile.SlotID(id)
 		if from < limit {

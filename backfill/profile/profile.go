@@ -29,8 +29,9 @@ type View struct {
 	grown       []growth // freed room that is not yet applied to all reaches
 	grownBefore int      // number of growths that were removed from the list
 	changes     slotChanges
-	idle        []bool       // by SlotID: all of the slot is free for all time; nil: not computed
-	parts       *partition   // which bundles share slots; nil: not computed
+	idle        []bool     // by SlotID: all of the slot is free for all time; nil: not computed
+	parts       *partition // which bundles share slots; nil: not computed
+	sums        sums
 	over        func() error // see BreakOff; nil: queries take as long as they need
 	looked      []int32      // this and the next three are buffers of queries
 	found       []host
@@ -58,6 +59,7 @@ func New(rule Rule) *Profile {
 // spans on the slot stay, and so does its end. IDs are dense: a new slot's ID is the number of slots so
 // far, and it has no end; see [Profile.SetEnd].
 func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
+	p.sums = nil
 	if int(id) < len(p.slots) && name == p.slots[id].name && slices.Equal(capacity, p.slots[id].capacity) {
 		p.raise(&p.slots[id])
 		p.grew(id, p.past)
@@ -89,6 +91,7 @@ func (p *Profile) SetSlot(id SlotID, name string, capacity Vector) {
 
 // DropLastSlot undoes the SetSlot that added the last slot. The slot must have no spans.
 func (p *Profile) DropLastSlot() {
+	p.sums = nil
 	p.forgetReaches()
 	p.lower(&p.slots[len(p.slots)-1])
 	p.slots = p.slots[:len(p.slots)-1]
@@ -97,6 +100,7 @@ func (p *Profile) DropLastSlot() {
 // DropSlot takes a slot away: no request fits there any more. Spans on it may still be removed.
 // SetSlot brings it back.
 func (p *Profile) DropSlot(id SlotID) {
+	p.sums = nil
 	p.lower(&p.slots[id])
 	p.look(id)
 }
@@ -134,7 +138,7 @@ func (p *View) Clone() *Profile {
 	for i := range c.slots {
 		c.slots[i].free = slices.Clone(c.slots[i].free)
 	}
-	c.rows = slices.Clone(p.rows)
+	c.rows, c.sums = slices.Clone(p.rows), slices.Clone(p.sums)
 	return c
 }
 
@@ -171,11 +175,19 @@ func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64)
 		}
 		return
 	}
+	together := int64(0) // chunks on slots that are up
 	for _, c := range at {
 		s := &p.slots[c.Slot]
 		free, amounts := s.free, chunk
 		if chunk == nil {
 			amounts = s.capacity
+		}
+		switch {
+		case p.sums == nil || !s.up:
+		case chunk == nil:
+			p.addToSums(amounts, sign*int64(c.Count), start, end)
+		default:
+			together += int64(c.Count)
 		}
 		for k, amount := range amounts {
 			if amount != 0 {
@@ -187,6 +199,9 @@ func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64)
 			p.grew(c.Slot, start)
 		}
 		p.look(c.Slot)
+	}
+	if together > 0 {
+		p.addToSums(chunk, sign*together, start, end)
 	}
 }
 
@@ -301,6 +316,12 @@ func (p *View) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (
 	if !p.Up(id) || chunksWithin(p.slots[id].capacity, r.Chunk, chunks) < chunks {
 		return 0, false
 	}
+	return p.earliestIn(p.slots[id].free, id, r, chunks, from, limit)
+}
+
+// earliestIn is [View.earliestOn] for a slot, or for all together, of which the step functions by resource
+// are given.
+func (p *View) earliestIn(resources []steps, id SlotID, r *Request, chunks int, from, limit Time) (Time, bool) {
 	start := from
 	for start < limit {
 		blocked := false
@@ -309,7 +330,7 @@ func (p *View) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (
 			if need == 0 {
 				continue
 			}
-			free := &p.slots[id].free[k]
+			free := &resources[k]
 			if start+1 >= limit && free.value(start) < need {
 				return 0, false
 			}

@@ -118,6 +118,7 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 		name += ", of " + e.Owner
 	}
 	fmt.Fprintf(out, "Job %s: %s\n", cli.Line(name), cli.Line(e.Reason))
+	on := "on"
 	line := func(label, text string) {
 		if text != "" {
 			fmt.Fprintf(out, "  %-16s %s\n", label, cli.Line(text))
@@ -129,6 +130,7 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	case "matched":
 		line("matched", moment(e.Start, zone))
 	default:
+		on = "now planned on" // a promise is a time, not a place
 		line("expected start", moment(e.Start, zone))
 		line("80 % range", e.Span(zone))
 		line("foreseen at", moment(e.AsOf, zone))
@@ -137,7 +139,7 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	if e.Reserved != nil {
 		line("reserved for", moment(e.Reserved, zone))
 	}
-	line("on", e.Slots)
+	line(on, e.Slots)
 	line("behind", e.Behind)
 	if e.FallbackInUse != "" {
 		line("policy", "given up, as it failed too often; "+e.FallbackInUse+" decides")

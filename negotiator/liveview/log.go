@@ -42,6 +42,10 @@ func (l *Log) Cycle(r *negotiator.Report) error {
 		}
 		l.Logger.Warn("held", "t", r.Delta.Now, "job", h.Job.Name, "cmd", Command(h.Job), "reason", h.Reason)
 	}
+	for _, m := range r.Decision.Replaced {
+		l.Logger.Debug("is planned on other slots at the same start", "t", r.Delta.Now, "job", l.Job(m.Job.ID).Name,
+			"start", m.Start, "slots", r.State.DescribePlacement(m.At))
+	}
 	for i, m := range r.Matches {
 		switch {
 		case m.Job.Scavenger:

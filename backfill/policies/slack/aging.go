@@ -52,6 +52,14 @@ func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
 		if planned <= c.Now() {
 			continue
 		}
+		if p.replace {
+			if start, a, ok := c.Fast().EarliestBeside(j, c.Now()); ok {
+				if start < planned {
+					c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
+				}
+				continue
+			}
+		}
 		if start, at, ok := c.Earliest(j, c.Now()); ok && start < planned {
 			c.Reserve(j, start, at)
 		}

@@ -50,10 +50,15 @@ func Spec() backfill.PolicySpec {
 				Doc: "a job that has waited this share of its longest promised wait (wide jobs less) moves to its " +
 					"earliest start; 0: off",
 			},
+			{
+				Name: "replace", Default: "true", Type: backfill.Flag,
+				Doc: "on many slots, reservations move to other slots at their same starts where a job fits now because of that",
+			},
 		},
 		New: func(v backfill.Values) (backfill.Policy, error) {
 			p := policy{
 				factor: millionths(v.Number("factor")), base: v.Time("base"), most: v.Time("cap"), aging: v.Number("aging"),
+				replace: v.Flag("replace"),
 			}
 			if p.most == 0 {
 				p.most = backfill.MaxTime
@@ -69,7 +74,12 @@ type policy struct {
 	base   backfill.Time
 	most   backfill.Time // the cap
 	aging  float64       // 0: off
+	// replace says that reservations may move to other slots.
+	replace bool
 }
+
+// tries is for how many jobs a round tries to move others to other slots.
+const tries = 8
 
 const (
 	maxFactor = 1_000_000
@@ -94,15 +104,21 @@ func checkFactor(value string) error {
 // Decide implements [backfill.Policy].
 func (p policy) Decide(c *backfill.Cycle) {
 	var entered []*backfill.Job
-	plan.Enter(c, func(j *backfill.Job) { reserve(c, j, 0) }, func(j *backfill.Job) {
-		reserve(c, j, p.slack(j.Estimate))
+	plan.Enter(c, func(j *backfill.Job) { p.reserve(c, j, 0) }, func(j *backfill.Job) {
+		p.reserve(c, j, p.slack(j.Estimate))
 		entered = append(entered, j)
 	})
 	if p.aging > 0 {
 		p.moveAged(c, entered)
 	}
-	for j, at := range c.Fast().Startable() {
-		c.Start(j, at)
+	if !p.replace {
+		for j, at := range c.Fast().Startable() {
+			c.Start(j, at)
+		}
+		return
+	}
+	for j, a := range c.Fast().StartableBeside(tries) {
+		c.Fast().Rearrange(a, func() { c.Start(j, a.At) })
 	}
 }
 
@@ -125,8 +141,11 @@ func (p policy) slack(estimate backfill.Time) backfill.Time {
 // reserve makes a job's reservation: at its earliest start that is the given time after the earliest,
 // or at the earliest if its candidates close before that. A job whose candidates all close before it
 // could begin is left without one; another that fits at no time is held.
-func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
+func (p policy) reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
 	soonest := j.NotBefore(c.Now())
+	if p.replace && reserveBeside(c, j, soonest, later) {
+		return
+	}
 	from := soonest
 	if later > 0 { // only the start counts, so no slots are chosen
 		first, fits := c.State().Profile().EarliestAhead(c.State().Request(j), backfill.Forever, soonest, backfill.Forever)
@@ -144,4 +163,17 @@ func reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time) {
 	case !c.Fast().NoStart(j):
 		c.Hold(j, "fits at no time that can be foreseen")
 	}
+}
+
+// reserveBeside makes a job's reservation where the sums of the pool say when it may start, and reports
+// whether it did.
+func reserveBeside(c *backfill.Cycle, j *backfill.Job, soonest, later backfill.Time) bool {
+	start, a, ok := c.Fast().EarliestBeside(j, soonest)
+	if ok && later > 0 {
+		start, a, ok = c.Fast().EarliestBeside(j, start+later)
+	}
+	if ok {
+		c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
+	}
+	return ok
 }

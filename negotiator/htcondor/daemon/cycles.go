@@ -329,6 +329,12 @@ func (c *cycles) report(r decided, started string, problems []string) {
 		}
 		log.Debug(what, "job", m.Job.Name, "slots", m.Placement.String())
 	}
+	for _, m := range r.Decision.Replaced {
+		if job := c.d.n.Job(m.Job.ID); job != nil {
+			log.Debug("is planned on other slots at the same start", "job", job.Name,
+				"start", zoned(m.Start, r.Delta.Now, time.Local), "slots", r.State.DescribePlacement(m.At))
+		}
+	}
 	broken := func(name string, promised, now backfill.Time, cause string) {
 		log.Warn("a guarantee is broken", "job", name, "promised", zoned(promised, r.Delta.Now, time.Local),
 			"now", zoned(now, r.Delta.Now, time.Local), "cause", cause)
