@@ -47,6 +47,7 @@
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
 //	heard.go       what estimators are told of jobs that run, and who waits
 //	predict.go     the predicted run times of jobs
+//	basis.go       what they rest on
 //	trust.go       how far the run times that users state count
 //	preemption.go  what a negotiator knows of jobs that displace others
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters

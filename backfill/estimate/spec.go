@@ -61,12 +61,12 @@ func Estimators() []Estimator {
 			reads: []string{maxAge, userKey}, outlived: true,
 		},
 		{
-			Name: "file", Argument: "PATH", Doc: "what a file says, in lines of name,seconds; other jobs: the request",
-			outlived: true,
-		},
-		{
 			Name: learnedName, Doc: "a mean of like jobs' last run times, first of the user's with the same executable",
 			reads: []string{userKey, predictAgain, countsCensored}, outlived: true,
+		},
+		{
+			Name: "file", Argument: "PATH", Doc: "what a file says, in lines of name,seconds; other jobs: the request",
+			outlived: true,
 		},
 		{Name: "accurate", Doc: "the actual run time (simulations only)", oracle: true},
 		{

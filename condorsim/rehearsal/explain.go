@@ -35,6 +35,10 @@ func (p *Rehearsal) Explain(
 	if e = p.expect(state, job); state.state == nil || !state.state.IsWaiting(job.ID) {
 		return e, nil
 	}
+	if basis, known := negotiator.BasisOf(state.last.Negotiator(), job.ID); known {
+		e.owner, _ = job.Ad.Text("Owner")
+		e.Basis = &basis
+	}
 	if fit, known := state.last.Negotiator().Fit(job.ID); known && fit.WhyGuarded() != "" {
 		e.Reason += "; " + fit.WhyGuarded()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -32,7 +33,10 @@ type Expectation struct {
 	// requests.
 	Requested *int64 `json:"requested_seconds,omitempty"`
 	Predicted *int64 `json:"predicted_seconds,omitempty"`
+	// Basis is what the expected run time of a waiting job rests on; nil: on what it requests.
+	Basis *estimate.Basis `json:"run_time_basis,omitempty"`
 
+	owner string
 	why   string // the reason without the start
 	where string // on which slots it starts
 }
@@ -41,8 +45,12 @@ type Expectation struct {
 func (e Expectation) String() string {
 	text := fmt.Sprintf("%s %s: %s\n", e.Job, e.Command, e.Reason)
 	if e.Predicted != nil {
-		text += fmt.Sprintf("it requests %s and is expected to run for %s\n", inwords.Duration(float64(*e.Requested), 0),
+		text += fmt.Sprintf("it requests %s and is expected to run for %s", inwords.Duration(float64(*e.Requested), 0),
 			inwords.Duration(float64(*e.Predicted), 0))
+		if e.Basis != nil {
+			text += ", " + e.Basis.Describe(e.owner)
+		}
+		text += "\n"
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -30,7 +31,9 @@ type Explained struct {
 	Policy *daemon.PolicyChoice `json:"policy,omitempty"`
 	// FallbackInUse is who decides in the place of a policy that was given up; "": it was not.
 	FallbackInUse string `json:"fallback_in_use,omitempty"`
-	paused        int64  // how many there are; SlotsPaused are the first of them
+	// Basis is what the expected run time of a waiting job rests on; nil: on what it requests.
+	Basis  *estimate.Basis `json:"run_time_basis,omitempty"`
+	paused int64           // how many there are; SlotsPaused are the first of them
 }
 
 // closed counts slots that would match the job if they were not closed for a while, and says why
@@ -68,6 +71,7 @@ func readExplained(ad *classad.ClassAd) Explained {
 	e.SlotsPaused = daemon.ReadPaused(ad)
 	e.SlotsDrained = daemon.ReadDrained(ad)
 	e.paused, _ = ad.Int("SlotsPaused")
+	e.Basis = daemon.ReadBasis(ad)
 	e.Policy, e.FallbackInUse = daemon.ReadPolicyChoice(ad), daemon.ReadFallbackInUse(ad)
 	for i := 1; ; i++ {
 		text, ok := ad.Text(fmt.Sprintf("Refusal%d", i))
@@ -148,7 +152,7 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 		line("policy", e.Policy.Tell(zone))
 	}
 	if e.Predicted != nil {
-		line("run time", inwords.Duration(float64(*e.Requested), 0)+" requested, "+inwords.Duration(float64(*e.Predicted), 0)+" expected")
+		line("run time", e.runTime())
 	}
 	if e.SlotsInPool == 0 {
 		return
@@ -174,6 +178,16 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	}
 	indent(out, unmet)
 	indent(out, refusing)
+}
+
+// runTime says for how long the job is expected to run, and by what.
+func (e Explained) runTime() string {
+	text := inwords.Duration(float64(*e.Requested), 0) + " requested, " +
+		inwords.Duration(float64(*e.Predicted), 0) + " expected"
+	if e.Basis != nil {
+		text += ", " + e.Basis.Describe(e.Owner)
+	}
+	return text
 }
 
 // indent prints a table that has rows.

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -63,4 +64,34 @@ func TestRefusingClausesAreListed(t *testing.T) {
 	out.Reset()
 	Explained{SlotsInPool: 1}.write(&out, time.UTC)
 	require.NotContains(t, out.String(), "slots refuse", "a table without rows is not shown")
+}
+
+// TestExpectedRunTimeSaysByWhat: the line about the run time says which jobs it rests on, and JSON has all of them.
+func TestExpectedRunTimeSaysByWhat(t *testing.T) {
+	const times = "Name = \"7.0\"\nOwner = \"alice\"\nRequestedRunTime = 7200\nPredictedRunTime = 1500\n"
+	for basis, want := range map[string]string{
+		"":                                "  run time         7,200 s (2.00 h) requested, 1,500 s (0.42 h) expected\n",
+		"RunTimeEstimator = \"combined\"": "  run time         7,200 s (2.00 h) requested, 1,500 s (0.42 h) expected, by the estimator combined\n",
+		"RunTimeEstimator = \"learned\"\nAlikeJobs1 = \"of the user with the same executable, request and cpus\"\n" +
+			"AlikeEnded1 = 8\nAlikeRunning1 = 1\nAlikeShare1 = 0.96\n" +
+			"AlikeJobs2 = \"of all users\"\nAlikeEnded2 = 8\nAlikeRunning2 = 0\nAlikeShare2 = 0.04": "  run time         " +
+			"7,200 s (2.00 h) requested, 1,500 s (0.42 h) expected, by the last 8 jobs of alice with the same " +
+			"executable, request and cpus and 1 that still runs\n",
+	} {
+		ad, err := classad.ParseOld(times + basis)
+		require.NoError(t, err)
+		e := readExplained(ad)
+		var out strings.Builder
+		e.write(&out, time.UTC)
+		require.Contains(t, out.String(), want)
+		text, err := json.Marshal(e)
+		require.NoError(t, err)
+		if e.Basis == nil {
+			require.NotContains(t, string(text), "run_time_basis")
+		} else if e.Basis.Parts != nil {
+			require.Contains(t, string(text), `"run_time_basis":{"estimator":"learned","parts":[{"alike":"of the user with the `+
+				`same executable, request and cpus","ended":8,"running":1,"share":0.96},{"alike":"of all users","ended":8,`+
+				`"running":0,"share":0.04}]}`)
+		}
+	}
 }

@@ -23,7 +23,7 @@
 // rival.go other negotiators; publish.go and ad.go the ads that are published; forecast.go start
 // times, foresee.go how they are found, pace.go how much of the machine that takes, accuracy.go how
 // true they were, judging.go what an observer writes down, forecast_ad.go how forecasts are sent,
-// answers.go what is made of them for all clients, explain.go what one job is told, whatif.go
+// answers.go what is made of them for all clients, explain.go and basis.go what one job is told, whatif.go
 // questions about what is not so, drains.go slots that are to be empty by a time; choose.go how the
 // policy is chosen beside the cycles; web.go HTTP, metrics.go metrics; state.go, ledger.go and learned.go
 // what survives, in a state file (package statefile), accounting.go the accounting in it while no

@@ -127,6 +127,7 @@ func (d *Daemon) describe(
 		j = d.unforeseen(job, id, plan)
 	}
 	ad := d.describeFit(j, id, plan.Now)
+	d.describeBasis(ad, id)
 	describePauses(ad, j, pool.Last().Paused)
 	describeDrains(ad, d.drainedFor(id))
 	return ad, nil
