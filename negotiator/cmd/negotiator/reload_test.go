@@ -337,10 +337,10 @@ func TestTheSummaryNamesEstimators(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "negotiator.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-	write("policy: easy\nestimates: selective\n")
+	write("policy: easy\nestimates: learned\n")
 	d := start(t, "--config", file, "--speed", "60", "--json")
 	write("policy: easy\nestimates: tsafrir\nestimates_options: {max-age: 2}\n")
-	d.reload("estimates: selective → tsafrir")
+	d.reload("estimates: learned → tsafrir")
 	write("policy: conservative\nestimates: tsafrir\nestimates_options: {max-age: 2}\n")
 	d.reload("policy: easy → conservative")
 	write("policy: conservative\n")
@@ -352,7 +352,7 @@ func TestTheSummaryNamesEstimators(t *testing.T) {
 		Changes   []report.Change
 	}
 	require.NoError(t, json.Unmarshal(d.stdout.Bytes(), &printed))
-	require.Equal(t, &report.Estimates{Order: "combined", Backfill: "combined", Running: "requested"},
+	require.Equal(t, &report.Estimates{Order: "learned", Backfill: "learned", Running: "learned"},
 		printed.Estimates)
 	var then []*report.Estimates
 	for _, c := range printed.Changes {
