@@ -75,7 +75,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/{cli,instant}", "classad condorsim condorsim/input/... configs"},
 	{
-		"negotiator/ask", "classad backfill backfill/inwords negotiator/packed negotiator " +
+		"negotiator/ask", "classad backfill backfill/{estimate,inwords} negotiator/packed negotiator " +
 			"negotiator/{cli,config,drains,instant,source,whatif} negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{

@@ -32,6 +32,7 @@
 //	displace.go    jobs that take over from running ones, in a second round (package preempt)
 //	report.go      what came of a cycle
 //	copy.go        a copy of the schedule, which package outlook plays ahead
+//	basis.go       what the predicted run time of a job rests on
 //	review.go      what runs show of users' words, and who is planned anew for it
 //	retake.go      limits that come and go, and the jobs that take of them
 //	remeasure.go   requests that depend on the slot, and the jobs that have them
@@ -47,7 +48,6 @@
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
 //	heard.go       what estimators are told of jobs that run, and who waits
 //	predict.go     the predicted run times of jobs
-//	basis.go       what they rest on
 //	trust.go       how far the run times that users state count
 //	preemption.go  what a negotiator knows of jobs that displace others
 //	jobs.go        the jobs that wait, run or are held, and their autoclusters
