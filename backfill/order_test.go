@@ -140,7 +140,7 @@ func exactArea(j *backfill.Job, has backfill.Vector) *big.Rat {
 // TestUnknownOrder checks that the error for an unknown order names the orders that there are, and
 // the one that is probably meant.
 func TestUnknownOrder(t *testing.T) {
-	const list = "choose one of area, fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor"
+	const list = "choose one of area, fcfs, fifo, ljf, narrowest, sjf, wfp, wfp-wide, widest, xfactor"
 	for written, hint := range map[string]string{
 		"random": ": ", "": ": ", "wpf": ", did you mean wfp?: ", "tallest": ", did you mean widest?: ",
 		"FCFS":     ", did you mean fcfs?: ",
