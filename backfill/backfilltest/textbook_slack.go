@@ -51,7 +51,7 @@ func (t TextbookSlack) moveAged(c *backfill.Cycle) {
 	for _, j := range jobs {
 		planned, _, _ := c.Reservation(j)
 		latest, promised := c.State().Guaranteed(j.ID)
-		if !promised || planned <= c.Now() || 
+		if !promised || planned <= c.Now() ||
 			float64(c.Now()-j.Submit) < t.Aging*max(0, 1-float64(t.Wide*share(c, j)))*float64(latest-j.Submit) {
 			continue
 		}

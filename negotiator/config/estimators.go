@@ -31,7 +31,7 @@ const byPolicy = "requested, or the policy's own"
 
 var estimating = []Setting{
 	set(func(c *Config) *string { return &c.Estimates }, "", Setting{
-		Key: "estimates", Knob: "BACKFILL_ESTIMATES", KnobDefault: requested, Empty: byPolicy,
+		Key: "estimates", Knob: "BACKFILL_ESTIMATES", OnReal: requested, Empty: byPolicy,
 		Check: checkEstimates("estimates"),
 		Doc: "How long jobs are taken to run: requested, or as past jobs teach: learned, user, project, combined, " +
 			"selective, tsafrir; or file:PATH. By default as requested; on simulated pools, the order as the policy has it.",

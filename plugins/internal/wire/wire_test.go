@@ -133,7 +133,7 @@ func TestADescriptionSurvivesTheWire(t *testing.T) {
 			Guarantees: rapid.Bool().Draw(t, "guarantees"), IgnoresOrder: rapid.Bool().Draw(t, "ignores order"),
 			PlanDepth: rapid.Bool().Draw(t, "plan depth"), Order: rapid.String().Draw(t, "order"),
 			Estimates: rapid.String().Draw(t, "estimates"),
-			Options: list(option()).Draw(t, "options"),
+			Options:   list(option()).Draw(t, "options"),
 		}
 		require.Equal(t, s, wire.DecodeSpec(transfer(t, wire.EncodeSpec(s), &policyv1.DescribeResponse{})))
 	})
