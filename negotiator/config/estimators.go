@@ -26,12 +26,9 @@ type Estimators struct {
 // byEstimates is shown for a use whose estimator is not set, so that the setting estimates counts.
 const byEstimates = "as estimates"
 
-// byPolicy is shown if no estimator is set: on simulated pools a policy may have one for the queue's order.
-const byPolicy = "requested, or the policy's own"
-
 var estimating = []Setting{
 	set(func(c *Config) *string { return &c.Estimates }, "", Setting{
-		Key: "estimates", Knob: "BACKFILL_ESTIMATES", OnReal: requested, Empty: byPolicy,
+		Key: "estimates", Knob: "BACKFILL_ESTIMATES", OnReal: requested,
 		Check: checkEstimates("estimates"),
 		Doc: "How long jobs are taken to run: requested, or as past jobs teach: learned, user, project, combined, " +
 			"selective, tsafrir; or file:PATH. By default as requested; on simulated pools, the order as the policy has it.",
