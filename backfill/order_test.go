@@ -56,6 +56,9 @@ func TestMovingOrders(t *testing.T) {
 		{"wfp", gang(1, 0, 10, 2, 3), 20, -48},
 		{"wfp", gang(1, 7, 10, 2, 3), 3, 0}, // submitted later than now: clocks disagree
 		{"wfp", job(1, 0, 10, 0), 99, 0},    // no cpus
+		{"wfp-wide", gang(1, 0, 10, 2, 3), 10, -36},
+		{"wfp-wide", gang(1, 0, 10, 2, 3), 5, -4.5},
+		{"wfp-wide", gang(1, 0, 10, 2, 3), 20, -288},
 		{"xfactor", job(1, 0, 10, 3), 0, -1},
 		{"xfactor", job(1, 0, 10, 3), 15, -2.5},
 		{"xfactor", job(1, 7, 10, 3), 3, -1},
