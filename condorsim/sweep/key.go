@@ -29,11 +29,11 @@ func (p *Sweep) key(f *File, trace string, s scheduler, load float64, stated est
 // the policy's own. That is left out if fair start times are wanted and cannot be found with it.
 func (p *Sweep) estimatesOf(f *File, s scheduler) estimate.Settings {
 	spec := p.policies[s.policy]
-	under := s.estimates.Under(spec, spec.OrderUnless(s.order))
-	if len(f.FST) > 0 && under.PredictsAgain() {
+	own := s.estimates.Under(spec, spec.OrderUnless(s.order))
+	if len(f.FST) > 0 && own.PredictsAgain() {
 		return s.estimates
 	}
-	return under
+	return own
 }
 
 // jitter says how the keys of the cell's order are moved.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
@@ -16,9 +15,6 @@ func described(m *policyv1.DescribeResponse, options map[string]string) (backfil
 	spec := wire.DecodeSpec(m)
 	if err := spec.Validate(); err != nil {
 		return backfill.PolicySpec{}, fmt.Errorf("what it says of itself is wrong: %w", err)
-	}
-	if err := (estimate.Settings{Order: spec.Estimates}).Validate(false); err != nil {
-		return backfill.PolicySpec{}, fmt.Errorf("what it says of itself is wrong: its estimator: %w", err)
 	}
 	return spec, spec.CheckOptions(options)
 }
