@@ -35,6 +35,7 @@ func (s PolicySpec) validate() error {
 		{"description", s.Doc},
 		{"promise", s.Promise},
 		{"source", s.Source},
+		{"estimator", s.Estimates},
 	} {
 		if err := checkText(text.text); err != nil {
 			return fmt.Errorf("its %s %w", text.what, err)

@@ -47,6 +47,7 @@ func Orders() []OrderSpec {
 		{"narrowest", "the fewest cpus", fixed(func(j *Job) float64 { return float64(j.Width()) })},
 		{"sjf", "the shortest estimate", fixed(func(j *Job) float64 { return float64(j.Estimate) })},
 		{"wfp", "the largest (wait / estimate)³ × cpus", wfp},
+		{"wfp-wide", "the largest (wait / estimate)³ × cpus²", wfpWide},
 		{"widest", "the most cpus", fixed(func(j *Job) float64 { return -float64(j.Width()) })},
 		{"xfactor", "the largest expansion factor, (wait + estimate) / estimate", xfactor},
 	}
@@ -91,8 +92,20 @@ func area(j *Job, at Moment) (float64, Moves) {
 // function of Argonne's Blue Gene/P (Tang et al., CLUSTER 2009). The sequence of the float
 // operations is part of the definition: it makes the rounding the same on every machine.
 func wfp(j *Job, at Moment) (float64, Moves) {
+	return -(waited(j, at) * float64(j.Width())), WithTime
+}
+
+// wfpWide is wfp with the cpus squared, so that wide jobs need not wait as long as the area that they
+// take is large. As in wfp, the sequence of the operations is part of the definition.
+func wfpWide(j *Job, at Moment) (float64, Moves) {
+	width := float64(j.Width())
+	return -(waited(j, at) * width * width), WithTime
+}
+
+// waited returns the third power of how often a job has waited for its estimate.
+func waited(j *Job, at Moment) float64 {
 	r := float64(j.Waited(at.Now)) / float64(j.Estimate)
-	return -(r * r * r * float64(j.Width())), WithTime
+	return r * r * r
 }
 
 // xfactor prefers jobs that have waited long relative to their estimate.

@@ -56,6 +56,9 @@ func TestMovingOrders(t *testing.T) {
 		{"wfp", gang(1, 0, 10, 2, 3), 20, -48},
 		{"wfp", gang(1, 7, 10, 2, 3), 3, 0}, // submitted later than now: clocks disagree
 		{"wfp", job(1, 0, 10, 0), 99, 0},    // no cpus
+		{"wfp-wide", gang(1, 0, 10, 2, 3), 10, -36},
+		{"wfp-wide", gang(1, 0, 10, 2, 3), 5, -4.5},
+		{"wfp-wide", gang(1, 0, 10, 2, 3), 20, -288},
 		{"xfactor", job(1, 0, 10, 3), 0, -1},
 		{"xfactor", job(1, 0, 10, 3), 15, -2.5},
 		{"xfactor", job(1, 7, 10, 3), 3, -1},
@@ -140,7 +143,7 @@ func exactArea(j *backfill.Job, has backfill.Vector) *big.Rat {
 // TestUnknownOrder checks that the error for an unknown order names the orders that there are, and
 // the one that is probably meant.
 func TestUnknownOrder(t *testing.T) {
-	const list = "choose one of area, fcfs, fifo, ljf, narrowest, sjf, wfp, widest, xfactor"
+	const list = "choose one of area, fcfs, fifo, ljf, narrowest, sjf, wfp, wfp-wide, widest, xfactor"
 	for written, hint := range map[string]string{
 		"random": ": ", "": ": ", "wpf": ", did you mean wfp?: ", "tallest": ", did you mean widest?: ",
 		"FCFS":     ", did you mean fcfs?: ",

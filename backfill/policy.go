@@ -39,8 +39,12 @@ type PolicySpec struct {
 	IgnoresOrder bool
 	// Order names the built-in order that the queue has unless another is chosen; empty: fcfs. A
 	// policy that ignores the order names none.
-	Order   string
-	Options []Option
+	Order string
+	// Estimates names the estimator of run times for the queue's order unless another is chosen, as
+	// users write it in simulations (see package estimate); empty: what jobs request. It changes neither
+	// what the policy plans with nor what it promises.
+	Estimates string
+	Options   []Option
 	// New creates the policy with checked options.
 	New func(Values) (Policy, error)
 }

@@ -86,11 +86,15 @@ func TestSpecOrder(t *testing.T) {
 	require.Equal(t, "sjf", try("").OrderUnless("sjf"))
 	for _, spec := range policies.All() {
 		require.NoError(t, spec.Validate())
-		want := ""
-		if spec.Name == "slack" {
-			want = "wfp"
+		want, estimates := "", ""
+		switch spec.Name {
+		case "slack":
+			want, estimates = "wfp-wide", "learned"
+		case "slack-small":
+			want, estimates = "wfp", "learned"
 		}
 		require.Equal(t, want, spec.Order, spec.Name)
+		require.Equal(t, estimates, spec.Estimates, spec.Name)
 	}
 }
 

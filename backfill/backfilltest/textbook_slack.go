@@ -14,6 +14,7 @@ type TextbookSlack struct {
 	Base   backfill.Time // slack besides
 	Cap    backfill.Time // the longest slack; 0: no limit
 	Aging  float64
+	Wide   float64 // how often the share of the pool counts for aging
 	// Stay says that reservations stay on their slots.
 	Stay bool
 }
@@ -56,7 +57,8 @@ func (t TextbookSlack) moveAged(c *backfill.Cycle) {
 	for _, j := range jobs {
 		planned, _, _ := c.Reservation(j)
 		latest, promised := c.State().Guaranteed(j.ID)
-		if !promised || planned <= c.Now() || float64(c.Now()-j.Submit) < t.Aging*(1-share(c, j))*float64(latest-j.Submit) {
+		if !promised || planned <= c.Now() ||
+			float64(c.Now()-j.Submit) < t.Aging*max(0, 1-float64(t.Wide*share(c, j)))*float64(latest-j.Submit) {
 			continue
 		}
 		if start, a, ok := t.earliest(c, j, c.Now()); ok {

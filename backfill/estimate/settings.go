@@ -21,6 +21,19 @@ type Settings struct {
 	Options                  map[string]string
 }
 
+// Under returns the settings under a policy and an order, by its name: if none chooses an estimator for the
+// order, it is the policy's own, where the order goes by run times. That is data of the policy, which
+// knows nothing of estimators.
+func (s Settings) Under(policy backfill.PolicySpec, order string) Settings {
+	if s.All == "" && s.Order == "" && !policy.IgnoresOrder && !slices.Contains(withoutTimes, order) {
+		s.Order = policy.Estimates
+	}
+	return s
+}
+
+// withoutTimes are orders that do not go by run times: those of arrival, width and user priorities.
+var withoutTimes = []string{"fcfs", "fifo", "widest", "narrowest", "fairshare"}
+
 // Validate returns an error that says what is wrong with the settings, under their names on the
 // command line, and what can be chosen instead. A policy that gives guarantees plans with requested
 // times alone, so Backfill and Running must be empty if guarantees is true. Validate does not check

@@ -81,7 +81,7 @@ func TestAPolicyTakesOver(t *testing.T) {
 			for i, step := range tt {
 				options := map[string]string{}
 				if step.policy == "slack" {
-					options["factor"] = "1"
+					options["factor"], options["aging"] = "1", "0"
 				}
 				h := hostOf(t, s, step.policy, "sjf", options)
 				h.SetPlanning(step.planning)

@@ -122,7 +122,7 @@ func TestAPromiseThatAnEndTook(t *testing.T) {
 	for _, policy := range append(guaranteeing, "slack") {
 		t.Run(policy, func(t *testing.T) {
 			s := backfill.NewState([]string{"cpus"}, profile.ByRank)
-			h := hostOrdered(t, s, policy, "sjf")
+			h := hostOf(t, s, policy, "sjf", near(policy))
 			h.SetPlanning(backfill.Planning{Depth: 1, Reorder: true})
 			slot := func(id backfill.SlotID, cpus int64, end backfill.Time) backfill.Slot {
 				return backfill.Slot{ID: id, Name: fmt.Sprint("slot", id), Capacity: v(cpus), End: end}

@@ -39,7 +39,7 @@ func TestJobsOnSlotsThatEnd(t *testing.T) {
 				begin, planned = started(1, 2), nil
 			case "first-fit", "best-fit":
 				planned = nil
-			case "conservative", "pc", "dc", "slack":
+			case "conservative", "pc", "dc", "slack", "slack-small":
 				planned[6] = 90
 			}
 			require.Equal(t, begin, ids(d))

@@ -73,7 +73,7 @@ func TestJobsThatNeedMoreFreeFollowTogether(t *testing.T) {
 // and leaves 6 of 8; who plans every start has job 3 begin a second later, if not at once.
 func TestRoomBesideAJobThatBeginsIsUsed(t *testing.T) {
 	for _, spec := range policies.All() {
-		h := host(t, backfill.NewState([]string{"cpus"}, profile.ByRank), spec.Name, nil)
+		h := host(t, backfill.NewState([]string{"cpus"}, profile.ByRank), spec.Name, near(spec.Name))
 		r := counting(8, v(8))
 		r.Candidates = append(r.Candidates, backfill.CandidateSet{
 			ID: 1, Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}},

@@ -27,7 +27,7 @@ func All() []backfill.PolicySpec {
 	return []backfill.PolicySpec{
 		bb.Spec(), bestfit.Spec(), conservative.Spec(), dc.Spec(), drain.Spec(), easy.Spec(), fcfs.Spec(),
 		firstfit.Spec(),
-		ibb.Spec(), maui.Spec(), pc.Spec(), slack.Spec(),
+		ibb.Spec(), maui.Spec(), pc.Spec(), slack.Spec(), slack.SmallSpec(),
 	}
 }
 

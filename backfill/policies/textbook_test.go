@@ -38,22 +38,42 @@ func TestWindowsChangeNothing(t *testing.T) {
 	}
 }
 
+// near returns options with which slack and slack-small promise a start two estimates late and nobody
+// ages, for tests that are worked out by hand; nil for other policies.
+func near(policy string) map[string]string {
+	if strings.HasPrefix(policy, "slack") {
+		return map[string]string{"factor": "2", "aging": "0"}
+	}
+	return nil
+}
+
 // slacks are the options of slack in the tests, with its textbook version.
 var slacks = []struct {
 	options map[string]string
 	book    backfilltest.TextbookSlack
 }{
-	{map[string]string{"factor": "2"}, backfilltest.TextbookSlack{Factor: "2"}},
-	{map[string]string{"factor": "0"}, backfilltest.TextbookSlack{Factor: "0"}},
-	{map[string]string{"replace": "false"}, backfilltest.TextbookSlack{Factor: "2", Stay: true}},
-	{map[string]string{"factor": "0.3"}, backfilltest.TextbookSlack{Factor: "0.3"}},
-	{map[string]string{"factor": "0", "base": "7"}, backfilltest.TextbookSlack{Factor: "0", Base: 7}},
+	{nil, backfilltest.TextbookSlack{Factor: "8", Aging: 2, Wide: 2}},
+	{map[string]string{"factor": "2", "aging": "0"}, backfilltest.TextbookSlack{Factor: "2"}},
+	{map[string]string{"factor": "0", "aging": "0"}, backfilltest.TextbookSlack{Factor: "0"}},
+	{map[string]string{"factor": "0.3", "aging": "0"}, backfilltest.TextbookSlack{Factor: "0.3"}},
+	{map[string]string{"factor": "0", "base": "7", "aging": "0"}, backfilltest.TextbookSlack{Factor: "0", Base: 7}},
+	{map[string]string{"replace": "false"}, backfilltest.TextbookSlack{Factor: "8", Aging: 2, Wide: 2, Stay: true}},
 	{
-		map[string]string{"factor": "1.1", "base": "2", "cap": "9"},
+		map[string]string{"factor": "1.1", "base": "2", "cap": "9", "aging": "0"},
 		backfilltest.TextbookSlack{Factor: "1.1", Base: 2, Cap: 9},
 	},
-	{map[string]string{"factor": "3", "aging": "0.5"}, backfilltest.TextbookSlack{Factor: "3", Aging: 0.5}},
-	{map[string]string{"base": "20", "aging": "1.5"}, backfilltest.TextbookSlack{Factor: "2", Base: 20, Aging: 1.5}},
+	{
+		map[string]string{"factor": "3", "aging": "0.5", "wide": "1"},
+		backfilltest.TextbookSlack{Factor: "3", Aging: 0.5, Wide: 1},
+	},
+	{
+		map[string]string{"factor": "1", "aging": "0.7", "wide": "1.5"},
+		backfilltest.TextbookSlack{Factor: "1", Aging: 0.7, Wide: 1.5},
+	},
+	{
+		map[string]string{"factor": "2", "base": "20", "aging": "1.5", "wide": "0"},
+		backfilltest.TextbookSlack{Factor: "2", Base: 20, Aging: 1.5},
+	},
 }
 
 // TestSlackAsInTheTextbook checks that slack, which looks only at the jobs that may start, decides

@@ -30,7 +30,7 @@ func (p *Rehearsal) again(path string) string {
 		{"--placement", s.Placement, "rank"},
 		{"--plan-depth", strconv.Itoa(s.PlanDepth), "0"},
 		{"--plan-horizon", strconv.FormatInt(int64(s.PlanHorizon/time.Second), 10), "0"},
-		{"--estimates", s.Estimates, "requested"},
+		{"--estimates", s.Estimates, ""},
 		{"--estimates-order", s.EstimatesOrder, ""},
 		{"--estimates-backfill", s.EstimatesBackfill, ""},
 		{"--estimates-running", s.EstimatesRunning, ""},

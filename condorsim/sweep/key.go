@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
@@ -22,6 +23,17 @@ func (p *Sweep) key(f *File, trace string, s scheduler, load float64, stated est
 	}
 	key.ID = cellID(trace, s.label, load, stated, key.JitterKeys, seed)
 	return key
+}
+
+// estimatesOf returns the estimators of a scheduler: those of the file, or if it names none for the order,
+// the policy's own. That is left out if fair start times are wanted and cannot be found with it.
+func (p *Sweep) estimatesOf(f *File, s scheduler) estimate.Settings {
+	spec := p.policies[s.policy]
+	own := s.estimates.Under(spec, spec.OrderUnless(s.order))
+	if len(f.FST) > 0 && own.PredictsAgain() {
+		return s.estimates
+	}
+	return own
 }
 
 // jitter says how the keys of the cell's order are moved.

@@ -223,6 +223,7 @@ func (p *Sweep) expand(f *File, in *input) error {
 		for _, stated := range f.estimates() {
 			for _, seed := range f.seeds() {
 				for _, s := range f.schedulers() {
+					s.estimates = p.estimatesOf(f, s)
 					key := p.key(f, in.Name, s, load, stated, seed)
 					var err error
 					if key.Inputs, err = p.digest(f, in, s, key); err != nil {

@@ -91,17 +91,22 @@ func TestAPolicysOwnOrder(t *testing.T) {
 traces: [{name: a, file: a.swf}]
 schedulers:
   - {policies: [easy, slack]}
-  - {policies: [easy, slack], orders: [wfp, fcfs]}
+  - {policies: [easy, slack], orders: [wfp, wfp-wide, fcfs]}
 loads: [2]
 `), 2)
 	for label, want := range map[string]struct{ order, like, unlike string }{
 		"easy":       {"fcfs", "easy-fcfs", "easy-wfp"},
-		"slack":      {"wfp", "slack-wfp", "slack-fcfs"},
+		"slack":      {"wfp-wide", "slack-wfp-wide", "slack-fcfs"},
 		"slack-fcfs": {"fcfs", "slack-fcfs", "slack-wfp"},
 	} {
 		c := cells["a,"+label+",load=2"]
 		require.Equal(t, want.order, c.Order, label)
 		require.Equal(t, label, c.Scheduler)
+		if want.order == "wfp-wide" { // as the policy's own estimator is for its order
+			require.Equal(t, &results.Estimates{Order: "learned"}, c.Estimates, label)
+		} else {
+			require.Nil(t, c.Estimates, label)
+		}
 		require.Equal(t, cells["a,"+want.like+",load=2"].Metrics, c.Metrics, label)
 		require.NotEqual(t, cells["a,"+want.unlike+",load=2"].Metrics, c.Metrics, label)
 	}

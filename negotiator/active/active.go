@@ -38,7 +38,7 @@ type Activator struct {
 
 // Policy is a policy that was started, with all that goes with it.
 type Policy struct {
-	Settings   config.Config // with the order that is in force
+	Settings   config.Config // with the order and its estimator that are in force
 	Order      negotiator.Order
 	Deciders   *choose.Chosen // of a chooser, its base
 	Chooser    *auto.Chooser  // nil: the policy is not chosen
@@ -67,7 +67,7 @@ func (a *Activator) Start(ctx context.Context, s config.Config) (err error) {
 	name, order := a.asked()
 	a.ran = []InForce{{
 		Policy: name, Order: order, Options: a.Settings.Options,
-		Estimates: s.EstimateSettings().Summary(a.Guarantees, a.Estimates.History().Len()),
+		Estimates: a.Settings.EstimateSettings().Summary(a.Guarantees, a.Estimates.History().Len()),
 	}}
 	return nil
 }
@@ -96,6 +96,7 @@ func (a *Activator) start(ctx context.Context, s config.Config) (*Policy, error)
 	a.tellBoundary(s, next.Deciders.Main)
 	chosen := s.Order
 	s.Order = s.OrderUnder(spec)
+	s.EstimatesOrder = s.EstimatesUnder(spec, s.Order).Order
 	next.Settings = s
 	if next.Order, err = a.orderNamed(s.Order); err == nil {
 		next.Estimates, err = a.estimators(s, next.Guarantees)

@@ -57,7 +57,8 @@ func (a *Activator) Past(s config.Config, until backfill.Time, read ReadEnded) (
 	if s.History == "" {
 		return nil, nil
 	}
-	if !s.EstimateSettings().Learns() {
+	byPolicy := !s.OnRealPool() && s.Estimates == "" && s.EstimatesOrder == "" // which may be one that learns
+	if !byPolicy && !s.EstimateSettings().Learns() {
 		a.Logger.Warn("no estimator that was chosen learns: the history is only for those that may take over",
 			"history", s.History)
 	}

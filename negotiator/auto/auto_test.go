@@ -20,7 +20,7 @@ func TestPortfolio(t *testing.T) {
 	for _, c := range all {
 		names = append(names, c.Name+" "+c.OrderName)
 	}
-	require.Equal(t, []string{"slack:sjf:factor=3:base=60 sjf", "easy fcfs", "dc:fcfs fcfs", "slack wfp"}, names)
+	require.Equal(t, []string{"slack:sjf:factor=3:base=60 sjf", "easy fcfs", "dc:fcfs fcfs", "slack wfp-wide"}, names)
 	require.Equal(t, map[string]string{"factor": "3", "base": "60"}, all[0].Options)
 
 	all, err = Portfolio([]string{"easy", "dc:fcfs"}, true, LinkedIn)

@@ -112,7 +112,7 @@ var deciding = []Setting{
 	}),
 	set(func(c *Config) *string { return &c.Order }, "", Setting{
 		Key: "order", Knob: "BACKFILL_ORDER", KnobDefault: negotiator.FairShare,
-		Doc: "The queue's order: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor, fairshare or expr:EXPRESSION.",
+		Doc: "The queue's order: fcfs, sjf, ljf, area, widest, narrowest, wfp, wfp-wide, xfactor, fairshare or expr:EXPRESSION.",
 		More: "Where nothing is said it is the one that the policy names, else fcfs. On a real pool it is fairshare, by " +
 			"HTCondor's user priorities (condor_userprio) and group quotas, whatever the policy names; a simulated one " +
 			"has the groups of its file. Under the policy auto leave it out.",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
@@ -26,10 +27,11 @@ type Estimators struct {
 const byEstimates = "as estimates"
 
 var estimating = []Setting{
-	set(func(c *Config) *string { return &c.Estimates }, requested, Setting{
-		Key: "estimates", Knob: "BACKFILL_ESTIMATES", Empty: requested, Check: checkEstimates("estimates"),
+	set(func(c *Config) *string { return &c.Estimates }, "", Setting{
+		Key: "estimates", Knob: "BACKFILL_ESTIMATES", OnReal: requested,
+		Check: checkEstimates("estimates"),
 		Doc: "How long jobs are taken to run: requested, or as past jobs teach: learned, user, project, combined, " +
-			"selective, tsafrir; or file:PATH.",
+			"selective, tsafrir; or file:PATH. By default as requested; on simulated pools, the order as the policy has it.",
 		More: "In simulations also accurate or mix:A. Jobs end at what they request all the same. Policies that give " +
 			"guarantees plan with what is requested: there it is for the order and for the expected starts alone. If it " +
 			"is learned at the start, the executables of jobs (Cmd) are read, too.",
@@ -81,6 +83,16 @@ func (e Estimators) EstimateSettings() estimate.Settings {
 		All: e.Estimates, Order: e.EstimatesOrder, Backfill: e.EstimatesBackfill, Running: e.EstimatesRunning,
 		Options: e.EstimatesOptions,
 	}
+}
+
+// EstimatesUnder returns the settings under a policy and the order that is in force: on a simulated pool,
+// with the policy's own estimator for that order unless one is chosen. On a real pool the administrator
+// decides from what users are judged, so no policy does.
+func (c Config) EstimatesUnder(policy backfill.PolicySpec, order string) estimate.Settings {
+	if c.OnRealPool() {
+		return c.EstimateSettings()
+	}
+	return c.EstimateSettings().Under(policy, order)
 }
 
 // requested is the default estimator.

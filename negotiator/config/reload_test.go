@@ -70,7 +70,7 @@ func TestDuring(t *testing.T) {
 	require.Len(t, changes, reload)
 	require.Subset(t, changes, []string{
 		"policy: ibb → ibbx", "policy_options: none → a=b depth=2", "fallback: by default → x", "order: by default → x",
-		"plan_depth: 0 → 1", "reorder: false → true", "estimates: requested → requestedx",
+		"plan_depth: 0 → 1", "reorder: false → true", "estimates: by default → x",
 		"estimates_order: as estimates → x", "interval: 1m0s → 1m1s", "BACKFILL_LEASE_TIME: 30s → 31s",
 		"NEGOTIATOR_SLOT_CONSTRAINT: none → x", "log_level: by default → x", "plugins",
 	})

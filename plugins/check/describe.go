@@ -104,6 +104,9 @@ func (c *checker) describe(ctx context.Context) (Check, error) {
 	if spec.Order != "" {
 		gives += ", order " + spec.Order + " unless another is chosen"
 	}
+	if spec.Estimates != "" {
+		gives += ", with run times as " + spec.Estimates + " says in simulations"
+	}
 	return passed("policy %s, %s, %s", spec.Name, count(len(spec.Options), "option"), gives), nil
 }
 

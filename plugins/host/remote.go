@@ -314,8 +314,9 @@ func (r *Remote) live(ctx context.Context) (*session, error) {
 	s, spec, err := r.start(ctx)
 	if err == nil && !same(spec, r.spec) {
 		s.close(false)
-		err = fmt.Errorf("it is another policy now: %s; guarantees: %t, ignores the order: %t, plan depth: %t, order: %s",
-			spec.Name, spec.Guarantees, spec.IgnoresOrder, spec.PlanDepth, spec.OrderUnless(""))
+		err = fmt.Errorf("it is another policy now: %s; guarantees: %t, ignores the order: %t, plan depth: %t, order: %s, "+
+			"estimates: %s", spec.Name, spec.Guarantees, spec.IgnoresOrder, spec.PlanDepth, spec.OrderUnless(""),
+			cmp.Or(spec.Estimates, "requested"))
 	}
 	if err != nil {
 		return nil, r.failed(ctx, fmt.Errorf("restart: %w", err))
@@ -327,7 +328,7 @@ func (r *Remote) live(ctx context.Context) (*session, error) {
 // same reports whether a host may substitute one policy for the other.
 func same(a, b backfill.PolicySpec) bool {
 	return a.Name == b.Name && a.Guarantees == b.Guarantees && a.IgnoresOrder == b.IgnoresOrder &&
-		a.PlanDepth == b.PlanDepth && a.OrderUnless("") == b.OrderUnless("")
+		a.PlanDepth == b.PlanDepth && a.OrderUnless("") == b.OrderUnless("") && a.Estimates == b.Estimates
 }
 
 // failed ends the process after a failure of the plugin, counts and logs the failure, and returns

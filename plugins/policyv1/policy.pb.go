@@ -687,7 +687,11 @@ type DescribeResponse struct {
 	// refuses a plugin that names another. On a real pool user priorities count
 	// unless an order is chosen. In each round jobs come with the keys of the order in
 	// force, so the policy need not know it.
-	Order         string `protobuf:"bytes,10,opt,name=order,proto3" json:"order,omitempty"`
+	Order string `protobuf:"bytes,10,opt,name=order,proto3" json:"order,omitempty"`
+	// estimates names the estimator of run times for that order in simulations, unless
+	// the user chooses another, such as learned. Empty: what jobs request. The policy
+	// itself plans with the same times with and without.
+	Estimates     string `protobuf:"bytes,11,opt,name=estimates,proto3" json:"estimates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -788,6 +792,13 @@ func (x *DescribeResponse) GetFeatures() []Feature {
 func (x *DescribeResponse) GetOrder() string {
 	if x != nil {
 		return x.Order
+	}
+	return ""
+}
+
+func (x *DescribeResponse) GetEstimates() string {
+	if x != nil {
+		return x.Estimates
 	}
 	return ""
 }
@@ -3428,7 +3439,7 @@ var File_policy_proto protoreflect.FileDescriptor
 const file_policy_proto_rawDesc = "" +
 	"\n" +
 	"\fpolicy.proto\x12\bpolicyv1\"\x11\n" +
-	"\x0fDescribeRequest\"\xba\x02\n" +
+	"\x0fDescribeRequest\"\xd8\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x16\n" +
@@ -3442,7 +3453,8 @@ const file_policy_proto_rawDesc = "" +
 	"\achannel\x18\b \x01(\bR\achannel\x12-\n" +
 	"\bfeatures\x18\t \x03(\x0e2\x11.policyv1.FeatureR\bfeatures\x12\x14\n" +
 	"\x05order\x18\n" +
-	" \x01(\tR\x05order\"\xd8\x01\n" +
+	" \x01(\tR\x05order\x12\x1c\n" +
+	"\testimates\x18\v \x01(\tR\testimates\"\xd8\x01\n" +
 	"\x06Option\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x10\n" +

@@ -23,7 +23,7 @@ type young struct {
 
 // moveAged moves the reservations of aged jobs to their earliest starts, in order of jobs. A job is
 // aged when it has waited the option's share of the longest wait that it was promised; of a job that
-// needs a share w of the pool, 1-w times that is enough. The parameter entered lists the jobs that
+// needs a share w of the pool, 1-kw times that is enough, where k is the option wide. The parameter entered lists the jobs that
 // got reservations in this round.
 func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
 	a, ok := c.Fast().Memo().(*ages)
@@ -76,7 +76,7 @@ func (p policy) ageAfter(c *backfill.Cycle, j *backfill.Job, longest backfill.Ti
 		}
 	}
 	// One of the longest waits, multiplied by the option, may be more than an instant can hold.
-	after := math.Ceil(p.aging * max(0, 1-share) * float64(longest))
+	after := math.Ceil(p.aging * max(0, 1-float64(p.wide*share)) * float64(longest))
 	return backfill.Time(min(after, float64(backfill.Forever/2)))
 }
 

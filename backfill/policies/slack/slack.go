@@ -21,20 +21,31 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/plan"
 )
 
-// Spec describes the policy.
+// Spec describes the policy with the defaults under which nobody pays, not even wide jobs.
 func Spec() backfill.PolicySpec {
+	return spec("slack", "promises each job at its arrival its earliest start and a slack, and starts any job that "+
+		"delays no promise, in the queue's order", "wfp-wide", "2")
+}
+
+// SmallSpec describes the policy with the defaults that serve the many small jobs of a pool best.
+func SmallSpec() backfill.PolicySpec {
+	return spec("slack-small", "slack with the order and the aging that serve small jobs best, at the cost of wide ones",
+		"wfp", "1")
+}
+
+func spec(name, doc, order, wide string) backfill.PolicySpec {
 	return backfill.PolicySpec{
-		Name: "slack",
-		Doc: "promises each job at its arrival its earliest start and a slack, and starts any job that delays no " +
-			"promise, in the queue's order",
+		Name:       name,
+		Doc:        doc,
 		Promise:    "each job starts by the time it was told at its arrival, which is its earliest start then and a slack",
 		Source:     "the idea of slack: Talby and Feitelson, IPPS 1999; the mechanism is this project's",
 		Guarantees: true,
 		PlanDepth:  true,
-		Order:      "wfp",
+		Order:      order,
+		Estimates:  "learned",
 		Options: []backfill.Option{
 			{
-				Name: "factor", Default: "2", Type: backfill.Number, Range: backfill.Range{Low: 0, High: maxFactor},
+				Name: "factor", Default: "8", Type: backfill.Number, Range: backfill.Range{Low: 0, High: maxFactor},
 				Doc: "the slack, as a multiple of the estimate", Check: checkFactor,
 			},
 			{
@@ -46,9 +57,14 @@ func Spec() backfill.PolicySpec {
 				Doc: "the longest slack; 0: no limit",
 			},
 			{
-				Name: "aging", Default: "0", Type: backfill.Number, Range: backfill.Range{Low: 0, High: maxFactor},
+				Name: "aging", Default: "2", Type: backfill.Number, Range: backfill.Range{Low: 0, High: maxFactor},
 				Doc: "a job that has waited this share of its longest promised wait (wide jobs less) moves to its " +
 					"earliest start; 0: off",
+			},
+			{
+				Name: "wide", Default: wide, Type: backfill.Number, Range: backfill.Range{Low: 0, High: maxFactor},
+				Doc: "how often the share of the pool that a job needs counts for aging: a job is aged after aging × " +
+					"(1 − wide × share) of its longest promised wait",
 			},
 			{
 				Name: "replace", Default: "true", Type: backfill.Flag,
@@ -58,6 +74,7 @@ func Spec() backfill.PolicySpec {
 		New: func(v backfill.Values) (backfill.Policy, error) {
 			p := policy{
 				factor: millionths(v.Number("factor")), base: v.Time("base"), most: v.Time("cap"), aging: v.Number("aging"),
+				wide: v.Number("wide"),
 				replace: v.Flag("replace"),
 			}
 			if p.most == 0 {
@@ -74,6 +91,7 @@ type policy struct {
 	base   backfill.Time
 	most   backfill.Time // the cap
 	aging  float64       // 0: off
+	wide   float64       // how often the share of the pool counts for aging
 	// replace says that reservations may move to other slots.
 	replace bool
 }

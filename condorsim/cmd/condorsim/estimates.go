@@ -8,6 +8,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
@@ -48,7 +51,15 @@ func (f *estimateFlags) check(told bool) error {
 	if err := estimate.CheckOptions(f.EstimatesOpt, f.settings()); err != nil {
 		return err
 	}
-	if f.History != "" && !told && !f.settings().Learns() {
+	if f.Estimates != "" || f.EstimatesOrder != "" { // else the policy may name one that learns
+		return f.checkHistory(f.settings(), told)
+	}
+	return nil
+}
+
+// checkHistory returns an error for a history from which no estimator learns.
+func (f *estimateFlags) checkHistory(s estimate.Settings, told bool) error {
+	if f.History != "" && !told && !s.Learns() {
 		return fmt.Errorf("--history %s: no estimator that was chosen learns: choose %s (--estimates), or leave it out",
 			f.History, estimate.Learners())
 	}
@@ -77,10 +88,22 @@ func (c *runCommand) learn(p *process, w *condorsim.Workload) error {
 	return err
 }
 
-// estimators returns the estimators of the flags, for a policy with or without guarantees, and
+// under returns the estimators of the flags under a policy, and the order that the queue has. The policy's
+// own is left out, with a warning, if fair start times are wanted and cannot be found with it.
+func (c *runCommand) under(policy backfill.PolicySpec, order string, logger hclog.Logger) estimate.Settings {
+	s := c.settings().Under(policy, order)
+	if c.Fst != (fstFlag{}) && s.PredictsAgain() {
+		logger.Warn("the order goes by what jobs request: with --fst, run times cannot be predicted anew",
+			"policy", policy.Name, "instead of", s.Order)
+		return c.settings()
+	}
+	return s
+}
+
+// estimatorsOf returns the estimators of the settings, for a policy with or without guarantees, and
 // their description for the summary; nil if jobs are planned with their requested times.
-func (f *estimateFlags) estimators(w *condorsim.Workload, guarantees bool) (*estimate.Set, *report.Estimates, error) {
-	s := f.settings()
+func estimatorsOf(s estimate.Settings, w *condorsim.Workload, guarantees bool,
+) (*estimate.Set, *report.Estimates, error) {
 	set, err := w.Estimators(s, guarantees, func(name string) (io.ReadCloser, error) { return os.Open(name) })
 	if err != nil || set == nil && len(w.History) == 0 {
 		return nil, nil, err

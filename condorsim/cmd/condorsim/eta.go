@@ -11,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -41,8 +42,12 @@ func (c *runCommand) simulateEta(ctx context.Context, w *condorsim.Workload, con
 	if err := w.Steady("--eta: start times"); err != nil {
 		return nil, cli.Bad(err)
 	}
+	settings := c.settings()
+	if spec := config.Policy.Spec(); c.Policy != auto.Name {
+		settings = settings.Under(spec, spec.OrderUnless(c.Order))
+	}
 	return condorsim.RunEta(ctx, w, config, condorsim.Eta{
-		Jobs: int(c.Eta), Seed: c.Seed, Estimates: c.settings(),
+		Jobs: int(c.Eta), Seed: c.Seed, Estimates: settings,
 		Open: func(name string) (io.ReadCloser, error) { return os.Open(name) },
 	}, sinks...)
 }

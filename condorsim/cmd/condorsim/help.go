@@ -42,7 +42,7 @@ var helpTexts = cli.Texts{
 		"1970; the first that is such a number counts. By default GLIDEIN_ToDie; none: the scheduler heeds no attribute.",
 	"run_placement":  profile.RuleHelp,
 	"run_policy_opt": "Option of the policy; may be repeated.",
-	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, xfactor, fairshare or expr:EXPRESSION; by " +
+	"run_order": "Order of the queue: fcfs, sjf, ljf, area, widest, narrowest, wfp, wfp-wide, xfactor, fairshare or expr:EXPRESSION; by " +
 		"default the policy's, which is fcfs unless negotiator policies names another.",
 	"run_jitter_keys": "Multiply each job's key in the order by a factor from 1 − X to 1 + X (X such as 0.02), " +
 		"drawn once for the job from the seed: one run is noise, so compare means of several. fcfs and fairshare have no " +

@@ -161,7 +161,11 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	defer closePolicy()
 	policy := chosenBy(chooser, config.Policy.Spec())
 	var estimates *report.Estimates
-	if config.Estimates, estimates, err = c.estimators(w, policy.Guarantees); err != nil {
+	settings := c.under(policy, policy.OrderUnless(c.Order), logger)
+	if err = c.checkHistory(settings, c.Eta != 0); err != nil {
+		return cli.Bad(err)
+	}
+	if config.Estimates, estimates, err = estimatorsOf(settings, w, policy.Guarantees); err != nil {
 		return cli.Bad(err)
 	}
 	unmatched, err := w.Matches(config.Estimates)

@@ -41,7 +41,7 @@ func TestConfigCheck(t *testing.T) {
 		{
 			"policy: pc\nfallback: easy",
 			"[2:11] fallback: pc gives guarantees, so its fallback must as well, and easy does not: choose " +
-				"conservative, dc, pc or slack\n   1 | policy: pc\n>  2 | fallback: easy\n                 ^",
+				"conservative, dc, pc, slack or slack-small\n   1 | policy: pc\n>  2 | fallback: easy\n                 ^",
 		},
 		{"policy: ibb\nfallback: dc", "[2:11] fallback: ibb gives no guarantees, so its fallback must not either"},
 		{"pool: " + none, "[1:7] pool: read the pool: open " + none},

@@ -161,10 +161,10 @@ func TestAPolicysOrderComesWithIt(t *testing.T) {
 	write("policy: easy\n")
 	d := start(t, "--config", file, "--speed", "20", "--json")
 	for _, next := range [][2]string{
-		{"policy: slack", "policy: easy → slack, order: fcfs → wfp"},
-		{"policy: slack\norder: sjf", "order: wfp → sjf"},
-		{"policy: slack", "order: sjf → wfp"},
-		{"policy: pc", "policy: slack → pc, order: wfp → fcfs"},
+		{"policy: slack", "policy: easy → slack, order: fcfs → wfp-wide, estimates_order: as estimates → learned"},
+		{"policy: slack\norder: sjf", "order: wfp-wide → sjf"},
+		{"policy: slack", "order: sjf → wfp-wide"},
+		{"policy: pc", "policy: slack → pc, order: wfp-wide → fcfs, estimates_order: learned → as estimates"},
 		{"policy: easy", "policy: pc → easy"},
 	} {
 		write(next[0] + "\n")
@@ -344,7 +344,7 @@ func TestTheSummaryNamesEstimators(t *testing.T) {
 	write("policy: conservative\nestimates: tsafrir\nestimates_options: {max-age: 2}\n")
 	d.reload("policy: easy → conservative")
 	write("policy: conservative\n")
-	d.reload("estimates: tsafrir → requested")
+	d.reload("estimates: tsafrir → by default")
 	write("policy: conservative\nspeed: max\n")
 	require.Zero(t, d.end(), &d.log)
 	var printed struct {

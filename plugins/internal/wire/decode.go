@@ -18,6 +18,7 @@ func DecodeSpec(m *policyv1.DescribeResponse) backfill.PolicySpec {
 	return backfill.PolicySpec{
 		Name: m.GetName(), Doc: m.GetDoc(), Promise: m.GetPromise(), Source: m.GetSource(),
 		Guarantees: m.GetGuarantees(), IgnoresOrder: m.GetIgnoresOrder(), Order: m.GetOrder(),
+		Estimates: m.GetEstimates(),
 		PlanDepth: FeaturesOf(m)&PlanDepth != 0,
 		Options:   each(m.GetOptions(), decodeOption),
 	}

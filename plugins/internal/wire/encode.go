@@ -14,7 +14,7 @@ import (
 func EncodeSpec(s backfill.PolicySpec) *policyv1.DescribeResponse {
 	return &policyv1.DescribeResponse{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees,
-		IgnoresOrder: s.IgnoresOrder, Order: s.Order,
+		IgnoresOrder: s.IgnoresOrder, Order: s.Order, Estimates: s.Estimates,
 		Options: each(s.Options, encodeOption), Features: encodeFeatures(FeaturesFor(s)),
 	}
 }

@@ -132,7 +132,8 @@ func TestADescriptionSurvivesTheWire(t *testing.T) {
 			Promise: rapid.String().Draw(t, "promise"), Source: rapid.String().Draw(t, "source"),
 			Guarantees: rapid.Bool().Draw(t, "guarantees"), IgnoresOrder: rapid.Bool().Draw(t, "ignores order"),
 			PlanDepth: rapid.Bool().Draw(t, "plan depth"), Order: rapid.String().Draw(t, "order"),
-			Options: list(option()).Draw(t, "options"),
+			Estimates: rapid.String().Draw(t, "estimates"),
+			Options:   list(option()).Draw(t, "options"),
 		}
 		require.Equal(t, s, wire.DecodeSpec(transfer(t, wire.EncodeSpec(s), &policyv1.DescribeResponse{})))
 	})
