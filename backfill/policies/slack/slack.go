@@ -74,7 +74,7 @@ func spec(name, doc, order, wide string) backfill.PolicySpec {
 		New: func(v backfill.Values) (backfill.Policy, error) {
 			p := policy{
 				factor: millionths(v.Number("factor")), base: v.Time("base"), most: v.Time("cap"), aging: v.Number("aging"),
-				wide: v.Number("wide"),
+				wide:    v.Number("wide"),
 				replace: v.Flag("replace"),
 			}
 			if p.most == 0 {
