@@ -183,7 +183,7 @@ func TestAPolicysOrderComesWithIt(t *testing.T) {
 	require.Equal(t, []string{"easy", "fcfs"}, []string{printed.Policy, printed.Order})
 	require.Empty(t, printed.Refused)
 	require.Equal(t, []struct{ Policy, Order string }{
-		{"slack", "wfp"}, {"slack", "sjf"}, {"slack", "wfp"}, {"pc", "fcfs"}, {"easy", "fcfs"},
+		{"slack", "wfp-wide"}, {"slack", "sjf"}, {"slack", "wfp-wide"}, {"pc", "fcfs"}, {"easy", "fcfs"},
 	}, printed.Changes)
 }
 
