@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // A reservation is a start, not a place. Where a job has too little room on each slot, but enough on all
@@ -79,7 +81,7 @@ func (f Fast) EarliestBeside(j *Job, notBefore Time) (start Time, a Arrangement,
 	}
 	placed := false
 	c.without(r, func() {
-		start, ok = c.s.profile.Sums().Earliest(j.Total(), j.Estimate, j.NotBefore(notBefore), Forever)
+		start, ok = profile.SumsOf(&c.s.profile.View).Earliest(j.Total(), j.Estimate, j.NotBefore(notBefore), Forever)
 		if ok {
 			a.At, placed = c.s.profile.Place(c.s.Request(j), start)
 		}
@@ -205,16 +207,16 @@ func (t *trial) take(r *record) {
 func (t *trial) arrange(r *record, at Placement, start Time) (a Arrangement, ok bool) {
 	s := t.c.s
 	t.take(&record{job: r.job, phase: running, placement: at, start: start, end: s.plannedEnd(r.job, at, start)})
-	for _, was := range t.others {
-		request, next := s.Request(was.job), *was
-		if !s.profile.Fits(request, was.placement, was.start) {
-			if next.placement, ok = s.profile.Place(request, was.start); !ok {
+	for _, former := range t.others {
+		request, next := s.Request(former.job), *former
+		if !s.profile.Fits(request, former.placement, former.start) {
+			if next.placement, ok = s.profile.Place(request, former.start); !ok {
 				return a, false
 			}
-			if next.end = s.plannedEnd(was.job, next.placement, was.start); next.end < was.end {
+			if next.end = s.plannedEnd(former.job, next.placement, former.start); next.end < former.end {
 				return a, false // a job without an estimate would end sooner with its slot
 			}
-			a.Moved = append(a.Moved, Moved{was.job, was.start, next.placement})
+			a.Moved = append(a.Moved, Moved{former.job, former.start, next.placement})
 		}
 		t.take(&next)
 	}

@@ -3,6 +3,8 @@ package backfill
 import (
 	"iter"
 	"slices"
+
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
 // Fitting iterates, in the queue's order, over the waiting jobs that have no reservation, come
@@ -148,7 +150,7 @@ func (c *Cycle) roomInSums(s *shape) Time {
 	if s.like == nil || s.like.Whole {
 		return 0
 	}
-	free := c.s.profile.Sums().FreeUntil(s.need, now)
+	free := profile.SumsOf(&c.s.profile.View).FreeUntil(s.need, now)
 	if s.like.Takes != nil {
 		free = min(free, c.s.profile.Rows().FreeUntil(s.like.Takes, now))
 	}

@@ -45,7 +45,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"backfill/policies", "backfill backfill/policies/...", "backfill/..."},
 	{"backfill/estimate", "backfill backfill/inwords", "backfill/..."},
 	{"backfill/conformance", "backfill backfill/{policies,profile}", "backfill/..."},
-	{"backfill/backfilltest", "backfill backfill/conformance", "backfill/..."},
+	{"backfill/backfilltest", "backfill backfill/conformance backfill/profile", "backfill/..."},
 
 	{"plugins/...", "backfill/... plugins/...", ""},
 	{"plugins/{policyv1,version}", "", ""},

@@ -10,8 +10,8 @@ type sums []steps
 // Sums answers questions about what all slots that are up have together.
 type Sums struct{ p *View }
 
-// Sums returns what all slots that are up have together. The sums are kept from then on.
-func (p *View) Sums() Sums {
+// SumsOf returns what all slots that are up have together. The sums are kept from then on.
+func SumsOf(p *View) Sums {
 	if p.sums == nil {
 		p.addUp()
 	}

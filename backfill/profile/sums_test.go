@@ -39,8 +39,8 @@ func askSums(t *rapid.T, w *twin, r profile.Request, from, limit profile.Time) {
 			first, found = start, true
 		}
 	}
-	require.Equal(t, until, w.p.Sums().FreeUntil(need, from))
-	got, ok := w.p.Sums().Earliest(need, r.Duration, from, limit)
+	require.Equal(t, until, profile.SumsOf(&w.p.View).FreeUntil(need, from))
+	got, ok := profile.SumsOf(&w.p.View).Earliest(need, r.Duration, from, limit)
 	require.Equal(t, found, ok)
 	if found {
 		require.Equal(t, first, got)
