@@ -106,7 +106,7 @@ func (s *State) divisible() bool {
 // dividesInto reports whether a job's chunks are of one cpu, and all slots are its candidates at all times.
 func (s *State) dividesInto(j *Job) bool {
 	set := s.candidates[j.Candidates]
-	return !j.Whole && j.Takes == nil && j.Request[0] == 1 && Vector(j.Request[1:]).Zero() && set.Windows == nil &&
+	return !j.Whole && j.Takes == nil && j.Request[0] == 1 && j.Request[1:].Zero() && set.Windows == nil &&
 		set.Least == nil && len(set.Slots) == len(s.slots)
 }
 

@@ -86,10 +86,10 @@ func (c *Cycle) fitting(behind *queued, which ...laneJobs) lanes {
 // addLanes adds the lanes of a shape to others, in no order.
 func (c *Cycle) addLanes(f lanes, shape int32, behind *queued, which []laneJobs) lanes {
 	s := &c.s.queue.shapes[shape]
-	room, one := c.room(s)
+	room, single := c.room(s)
 	inSums, asked := Time(0), false
 	for _, w := range which {
-		least, limit, one := w.least(s), Forever, one
+		least, limit, one := w.least(s), Forever, single
 		switch {
 		case least == Forever:
 			continue

@@ -41,81 +41,99 @@ func (f Fast) Startable() iter.Seq2[*Job, Placement] {
 // startable is [Fast.StartableBeside].
 func (c *Cycle) startable(tries int, yield func(*Job, Arrangement) bool) {
 	c.s.listPlanned()
-	which := anyJobs
+	p := startPass{c: c, which: anyJobs, tries: tries}
 	if tries > 0 && len(c.s.slots) > 1 {
-		which = andJobsInSums
+		p.which, p.divisible = andJobsInSums, c.s.divisible()
 	}
-	divisible := len(which) > len(anyJobs) && c.s.divisible()
-	fitting := c.fitting(nil, which...)
-	defer func() { c.lanes = fitting[:0] }()
-	var last *Job           // that the loop was given
-	var left []int32        // shapes with a job that fits and was not started
-	var regained []SlotID   // slots on which a job gave its place up
-	var rows []Take         // of which it gave something back
-	var vain map[int32]Time // by shape, since the last start: the estimate of a job that was tried in vain
-	for len(fitting) > 0 {
+	p.fitting = c.fitting(nil, p.which...)
+	defer func() { c.lanes = p.fitting[:0] }()
+	for len(p.fitting) > 0 {
 		c.s.profile.GoOn()
-		l := fitting[0]
-		if l.which.inSums() && tries == 0 {
-			fitting = fitting.drop()
-			continue
-		}
-		least, tried := vain[l.shape]
-		tried = tried && l.which.inSums() && l.job.Estimate >= least
-		if l.job == last || tried || !c.still(&fitting[0]) { // a job is in several lanes
-			fitting = fitting.advance(c)
-			continue
-		}
-		last = l.job
-		former := *c.s.jobs.Find(last.ID)
-		led := c.s.leads[last.ID] != nil
-		var a Arrangement
-		if l.which.inSums() {
-			var ok bool
-			if a, ok = c.arrangeNow(&former, divisible); !ok {
-				tries--
-				if vain == nil {
-					vain = map[int32]Time{}
-				}
-				vain[l.shape] = last.Estimate
-				fitting = fitting.advance(c)
-				continue
-			}
-			for _, m := range a.Moved {
-				regained = append(regained, slotsOf(c.s.jobs.Find(m.Job.ID).placement)...)
-			}
-		} else {
-			a.At = c.place(&fitting[0])
-		}
-		if !yield(last, a) {
+		if a, fits := p.next(); fits && !p.give(a, yield) {
 			return
 		}
-		now := c.s.jobs.Find(last.ID)
-		if now.phase != waiting {
-			clear(vain)
-		}
-		switch {
-		case now.phase == waiting:
-			left = append(left, l.shape)
-		case len(a.Moved) > 0:
-			if former.placement != nil {
-				regained, rows = append(regained, slotsOf(former.placement)...), append(rows, former.job.Takes...)
-			}
-			fitting = c.again(fitting, &l.queued, c.round.Now, which)
-			continue
-		case former.placement != nil && (former.start > c.round.Now || led):
-			regained, rows = append(regained, slotsOf(former.placement)...), append(rows, former.job.Takes...)
-			freed := former.start
-			if !led {
-				freed = freedFrom(&former, now)
-			}
-			fitting = c.again(fitting, &l.queued, freed, which)
-			continue
-		}
-		fitting = fitting.advance(c)
 	}
-	c.sweepAll(left, regained)
-	c.s.queue.give(rows)
+	c.sweepAll(p.left, p.regained)
+	c.s.queue.give(p.rows)
+}
+
+// startPass is a pass over the waiting jobs that can start now.
+type startPass struct {
+	c         *Cycle
+	which     []laneJobs
+	fitting   lanes
+	divisible bool // see [State.divisible]
+	tries     int  // so many jobs more may be tried in vain to have others moved
+
+	last     *Job           // that was looked at
+	left     []int32        // shapes with a job that fits and was not started
+	regained []SlotID       // slots on which a job gave its place up
+	rows     []Take         // of which it gave something back
+	vain     map[int32]Time // by shape, since the last start: the estimate of a job that was tried in vain
+}
+
+// next returns an arrangement of the first lane's job. If the job cannot start now, or was looked at before,
+// as it is in several lanes, fits is false, and the lane is at its next job.
+func (p *startPass) next() (a Arrangement, fits bool) {
+	c, l := p.c, &p.fitting[0]
+	inSums := l.which.inSums()
+	if inSums && p.tries == 0 {
+		p.fitting = p.fitting.drop()
+		return a, false
+	}
+	least, tried := p.vain[l.shape]
+	if l.job == p.last || inSums && tried && l.job.Estimate >= least || !c.still(l) {
+		p.fitting = p.fitting.advance(c)
+		return a, false
+	}
+	if p.last = l.job; !inSums {
+		return Arrangement{At: c.place(l)}, true
+	}
+	if a, fits = c.arrangeNow(c.s.jobs.Find(l.job.ID), p.divisible); !fits {
+		p.tries--
+		if p.vain == nil {
+			p.vain = map[int32]Time{}
+		}
+		p.vain[l.shape] = l.job.Estimate
+		p.fitting = p.fitting.advance(c)
+	}
+	return a, fits
+}
+
+// give gives the first lane's job to the loop, and takes note of what the loop did; false: it is over.
+func (p *startPass) give(a Arrangement, yield func(*Job, Arrangement) bool) bool {
+	c, l := p.c, p.fitting[0]
+	former := *c.s.jobs.Find(l.job.ID)
+	led := c.s.leads[l.job.ID] != nil
+	for _, m := range a.Moved {
+		p.regained = append(p.regained, slotsOf(c.s.jobs.Find(m.Job.ID).placement)...)
+	}
+	if !yield(l.job, a) {
+		return false
+	}
+	now := c.s.jobs.Find(l.job.ID)
+	if now.phase == waiting {
+		p.left = append(p.left, l.shape)
+		p.fitting = p.fitting.advance(c)
+		return true
+	}
+	clear(p.vain)
+	planned := former.placement != nil
+	early := planned && (former.start > c.round.Now || led)
+	if planned && len(a.Moved) > 0 || early {
+		p.regained, p.rows = append(p.regained, slotsOf(former.placement)...), append(p.rows, former.job.Takes...)
+	}
+	switch {
+	case len(a.Moved) > 0:
+		p.fitting = c.again(p.fitting, &l.queued, c.round.Now, p.which)
+	case early && led:
+		p.fitting = c.again(p.fitting, &l.queued, former.start, p.which)
+	case early:
+		p.fitting = c.again(p.fitting, &l.queued, freedFrom(&former, now), p.which)
+	default:
+		p.fitting = p.fitting.advance(c)
+	}
+	return true
 }
 
 // arrangeNow looks for an arrangement in which the job starts now.

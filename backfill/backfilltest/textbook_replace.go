@@ -219,7 +219,7 @@ func shift(c *backfill.Cycle, free *profile.Profile, j *backfill.Job, start back
 func divisible(c *backfill.Cycle) bool {
 	for j := range c.Waiting() {
 		set := c.State().Request(j).Candidates
-		if j.Whole || len(j.Takes) > 0 || j.Request[0] != 1 || !backfill.Vector(j.Request[1:]).Zero() ||
+		if j.Whole || len(j.Takes) > 0 || j.Request[0] != 1 || !j.Request[1:].Zero() ||
 			set.Windows != nil || set.Least != nil || len(set.Slots) != len(c.State().Slots()) {
 			return false
 		}

@@ -23,19 +23,23 @@ func TestBasisInWords(t *testing.T) {
 			"ann", "by the last 8 jobs of ann with the same request",
 		},
 		{
-			"one that ended", []estimate.Part{{Alike: same, Ended: 1, Share: 1}},
+			"one that ended",
+			[]estimate.Part{{Alike: same, Ended: 1, Share: 1}},
 			"ann", "by the last job of ann with the same request",
 		},
 		{
-			"some still run", []estimate.Part{{Alike: same, Ended: 3, Running: 2, Share: 1}},
+			"some still run",
+			[]estimate.Part{{Alike: same, Ended: 3, Running: 2, Share: 1}},
 			"ann", "by the last 3 jobs of ann with the same request and 2 that still run",
 		},
 		{
-			"one still runs", []estimate.Part{{Alike: same, Ended: 3, Running: 1, Share: 1}},
+			"one still runs",
+			[]estimate.Part{{Alike: same, Ended: 3, Running: 1, Share: 1}},
 			"ann", "by the last 3 jobs of ann with the same request and 1 that still runs",
 		},
 		{
-			"none has ended", []estimate.Part{{Alike: same, Running: 2, Share: 1}},
+			"none has ended",
+			[]estimate.Part{{Alike: same, Running: 2, Share: 1}},
 			"ann", "by 2 jobs of ann with the same request that still run",
 		},
 		{

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,17 +33,18 @@ func pools(random *rand.Rand) (one, many []backfill.Event, cpus int64) {
 }
 
 // decideOnce decides a round, and tells of it without naming slots.
-func decideOnce(t *testing.T, h *backfill.Host, r backfill.Round) (told string) {
+func decideOnce(t *testing.T, h *backfill.Host, r backfill.Round) string {
 	t.Helper()
 	d, err := h.Decide(t.Context(), r)
 	require.NoError(t, err)
-	told = fmt.Sprint(d.Now, " starts ", ids(d))
+	var told strings.Builder
+	fmt.Fprint(&told, d.Now, " starts ", ids(d))
 	for _, j := range h.State.Snapshot().Jobs {
 		if start, _, ok := h.State.Planned(j.Job.ID); ok {
-			told += fmt.Sprintf(", %d at %d by %d", j.Job.ID, start, j.Guarantee)
+			fmt.Fprintf(&told, ", %d at %d by %d", j.Job.ID, start, j.Guarantee)
 		}
 	}
-	return told
+	return told.String()
 }
 
 // TestUnitChunksMakeOneMachine checks that a pool of several slots decides like one slot with as many cpus,

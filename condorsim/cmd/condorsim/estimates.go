@@ -136,3 +136,13 @@ func (f *estimateFlags) words() (words []string) {
 	}
 	return words
 }
+
+// warnUnmatched warns of what files of estimates and the workload do not have in common; it returns an error
+// if that is everything.
+func warnUnmatched(w *condorsim.Workload, estimates *estimate.Set, logger hclog.Logger) error {
+	unmatched, err := w.Matches(estimates)
+	for _, text := range unmatched {
+		logger.Warn(text)
+	}
+	return err
+}

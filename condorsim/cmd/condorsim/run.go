@@ -168,12 +168,8 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	if config.Estimates, estimates, err = estimatorsOf(settings, w, policy.Guarantees); err != nil {
 		return cli.Bad(err)
 	}
-	unmatched, err := w.Matches(config.Estimates)
-	if err != nil {
+	if err = warnUnmatched(w, config.Estimates, logger); err != nil {
 		return cli.Bad(err)
-	}
-	for _, text := range unmatched {
-		logger.Warn(text)
 	}
 	counter, err := c.counter(w, &config)
 	if err != nil {
