@@ -60,7 +60,8 @@ func (s *State) validateSooner(e *Event, now Time) error {
 	return nil
 }
 
-// endSooner moves a running job's end forward, and marks it as one that makes way.
+// endSooner moves a running job's end forward, and marks it as one that makes way. One that is over its time
+// ends later than was expected so far: reservations in the way of that become void.
 func (c *Cycle) endSooner(e *Event) {
 	r, _ := c.s.jobs.Get(e.JobID)
 	if r.phase != running || r.pinned { // an event of this round took its slot before
@@ -72,7 +73,11 @@ func (c *Cycle) endSooner(e *Event) {
 		next.end = e.End
 	}
 	c.set(e.JobID, &next)
-	c.preempted(e, next.end < r.end, nil)
+	var void []planned
+	if next.end > r.end {
+		void = c.displace(slotsOf(r.placement), rowsOf(r.job.Takes), CauseOverrun)
+	}
+	c.preempted(e, next.end < r.end || len(void) > 0, void)
 }
 
 // preempted has the last of the events in a row of jobs that make way, and of those that take over, count as

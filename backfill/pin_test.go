@@ -224,3 +224,22 @@ func TestOustedJobsThatNeverFit(t *testing.T) {
 	require.EqualValues(t, 2, d.Held[0].Job.ID)
 	require.False(t, s.IsWaiting(2))
 }
+
+// TestAJobMakesWayOverItsTime checks that a job which is over its time when it is to make way, and so ends later
+// than was expected, leaves no reservation where it runs.
+func TestAJobMakesWayOverItsTime(t *testing.T) {
+	s := newState(t, cpus(4), cpus(4))
+	h := newHost(t, s, "conservative", "fcfs")
+	wide, later, last := job(1, 0, 100, 3), job(2, 10, 40, 4), job(3, 10, 50, 4)
+	wide.Nodes, later.Release, last.Release = 2, 105, 110
+	decide(t, h, 0, submitted(wide)...)
+	decide(t, h, 10, submitted(later, last)...)
+	start, at, _ := s.Planned(2)
+	require.EqualValues(t, 105, start)
+	other := 1 - int(at[0].Slot)
+	d := decide(t, h, 100, pinned(3, 110, on(other, 1)), sooner(1, 3, 110))
+	require.Len(t, d.Broken, 1)
+	require.False(t, s.Profile().Overfull(at[0].Slot, 100))
+	start, _, _ = s.Planned(2)
+	require.EqualValues(t, 110, start)
+}

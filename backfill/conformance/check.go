@@ -191,8 +191,11 @@ func (r *Run) promised() {
 		delete(r.guarantees, s.Job.ID)
 	}
 	for _, j := range r.snap.Jobs {
-		if !j.Running {
+		switch {
+		case !j.Running:
 			r.guarantee(j)
+		case !j.Pinned: // it was started or found
+			delete(r.guarantees, j.Job.ID)
 		}
 	}
 }
