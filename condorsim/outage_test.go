@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -197,7 +198,7 @@ func TestOutages(t *testing.T) {
 					policy.Name == "easy" || policy.Name == "conservative" {
 					require.Equal(t, c.want, spans(result))
 				}
-				if policy.Name != "slack" { // other jobs may run when the slot fails
+				if !strings.HasPrefix(policy.Name, "slack") { // other jobs may run when the slot fails
 					require.Equal(t, c.requeues, result.Requeues)
 					require.InDelta(t, c.lost, result.LostCoreSeconds, 0)
 				}

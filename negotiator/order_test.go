@@ -144,7 +144,7 @@ func TestUnordered(t *testing.T) {
 func TestOrderNamed(t *testing.T) {
 	_, err := OrderNamed("tallest")
 	require.EqualError(t, err, `unknown order "tallest", did you mean widest?: choose one of area, fcfs, fifo, `+
-		`ljf, narrowest, sjf, wfp, widest, xfactor, fairshare or expr:EXPRESSION`)
+		`ljf, narrowest, sjf, wfp, wfp-wide, widest, xfactor, fairshare or expr:EXPRESSION`)
 	_, err = OrderNamed(FairShare)
 	require.ErrorContains(t, err, "follows from the account of users, which nobody keeps here")
 	require.Contains(t, OrderHelp(), "\n  fairshare ")

@@ -75,7 +75,10 @@ func TestFailing(t *testing.T) {
 			{"another", "slack:sjf BAD/slack:xfactor slack:fcfs", "slack:sjf", 1},
 			{"the base", "BAD/slack:fcfs slack:sjf", "slack:sjf", 1},
 			{"all", "BAD/slack:fcfs BAD/slack:sjf", "BAD/slack:fcfs", 2},
-			{"none", "ok/slack:fcfs:factor=1 ok/slack:sjf", "ok/slack:sjf", 0},
+			{
+				"none", "ok/slack:fcfs:factor=1:aging=0:replace=false ok/slack:sjf:factor=2:aging=0:replace=false",
+				"ok/slack:sjf:factor=2:aging=0:replace=false", 0,
+			},
 		} {
 			t.Run(how+" "+tt.name, func(t *testing.T) {
 				alive := 0

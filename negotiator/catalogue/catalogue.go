@@ -119,7 +119,7 @@ func describePolicy(s backfill.PolicySpec, from string) Policy {
 func Tables(all []Policy) string {
 	list := wrappedTable([]int{12, 25, 22, 16, 9}, "policy", "what it does", "what it promises", "source", "queue")
 	plugins := wrappedTable([]int{12, 38, 40}, "policy", "plugin", "why it cannot be used")
-	options := wrappedTable([]int{10, 20, 14, 16, 24}, "policy", "option", "default", "values", "what it sets")
+	options := wrappedTable([]int{11, 20, 14, 16, 23}, "policy", "option", "default", "values", "what it sets")
 	for _, p := range all {
 		if p.From != linkedIn {
 			plugins.AppendRow(table.Row{p.Name, cli.Shown(p.From), cli.Shown(p.Error)})
