@@ -33,6 +33,8 @@ func TestRepeatedLies(t *testing.T) {
 				w := newWorld(t, policy, &node{name: "n1", cpus: 4, memory: 8192, policy: true})
 				w.trust = c.trust
 				w.settings = func(s *Settings) { s.Lease = c.lease }
+				// What slack promises by itself is beyond all lies.
+				w.options = map[string]map[string]string{"slack": {"factor": "2", "aging": "0"}}
 				w.negotiator(policy, nil)
 				alice := w.submit(&sleeper{cpus: 3, seconds: 290, estimate: 300})
 				w.pass(8)

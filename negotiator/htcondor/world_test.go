@@ -32,8 +32,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world models a small pool: one schedd, startds with partitionable slots, jobs that sleep. Its ads
 // are a second late, and its claims can fail. Time is virtual.
 type world struct {
-	strangers  []string            // ads of other schedds
-	odd        map[string][]string // more ads, by type
+	options    map[string]map[string]string // of policies
+	strangers  []string                     // ads of other schedds
+	odd        map[string][]string          // more ads, by type
 	t          *testing.T
 	collector  *fakes.Collector
 	schedd     *fakes.Schedd
@@ -150,7 +151,7 @@ func (w *world) config() negotiator.Config {
 	link := func(name string) backfill.Decider {
 		spec, err := policies.Named(name)
 		require.NoError(w.t, err)
-		decider, err := backfill.Link(spec, nil)
+		decider, err := backfill.Link(spec, w.options[name])
 		require.NoError(w.t, err)
 		return decider
 	}
