@@ -40,7 +40,7 @@ func (f Fast) Rearrange(a Arrangement, place func()) {
 
 // replaced lists the reservations that have other slots at the same start than before the round.
 func (c *Cycle) replaced() (moved []Moved) {
-	if !c.gaveUp {
+	if !c.vacated {
 		return nil
 	}
 	seen := map[JobID]bool{}

@@ -41,9 +41,9 @@ type Cycle struct {
 		freed bool
 		void  []planned
 	}
-	err    error
-	given  []givenUp
-	gaveUp bool // a reservation was given up
+	err     error
+	given   []givenUp
+	vacated bool // a policy gave a reservation up, or an event took its place
 	// backfilled are the jobs that were started beside reservations and are expected to run for
 	// another time than their estimate, each with its expected end.
 	backfilled []planned
@@ -70,7 +70,9 @@ func (c *Cycle) Next() (e Event, more bool) {
 		e = c.round.Events[c.applied]
 		c.applied++
 		c.sawEnds = c.sawEnds || c.s.profile.Ends().Count() > 0
-		if c.apply(&e); !c.invisible(&e) {
+		c.apply(&e)
+		c.vacated = c.vacated || len(e.Displaced) > 0
+		if !c.invisible(&e) {
 			return e, true
 		}
 	}
@@ -266,7 +268,7 @@ func (c *Cycle) Release(j *Job) {
 	if r == nil || r.placement == nil {
 		return
 	}
-	c.gaveUp = true
+	c.vacated = true
 	c.given = append(c.given, givenUp{job: j.ID, action: len(c.actions), start: r.start, at: r.placement})
 	next := *r
 	next.placement, next.start, next.end = nil, 0, 0

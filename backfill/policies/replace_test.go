@@ -194,3 +194,33 @@ func placesOf(s *backfill.State) map[backfill.JobID]string {
 	}
 	return all
 }
+
+// TestReplacedWithoutMoves checks that [backfill.Decision] also lists a reservation that an event left
+// without its slot and that got another at the same start, though no policy moved it.
+func TestReplacedWithoutMoves(t *testing.T) {
+	for _, policy := range []string{"slack", "conservative"} {
+		h := hostOf(t, backfill.NewState([]string{"cpus"}, profile.ByRank), policy, "fcfs", nil)
+		var all backfill.Candidates
+		r := backfill.Round{}
+		for id, name := range []string{"a", "b"} {
+			all.Slots = append(all.Slots, backfill.SlotID(id))
+			r.Events = append(r.Events, backfill.Event{
+				Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: backfill.SlotID(id), Name: name, Capacity: v(1)},
+			})
+		}
+		r.Candidates = []backfill.CandidateSet{{Candidates: all}}
+		e := submission(1, 0, a{10, v(1)})
+		e.Job.Release = 5
+		r.Events = append(r.Events, e)
+		_, err := h.Decide(t.Context(), r)
+		require.NoError(t, err)
+		start, at, planned := h.State.Planned(1)
+		require.True(t, planned)
+		d, err := h.Decide(t.Context(), backfill.Round{Now: 1, Events: []backfill.Event{
+			{Kind: backfill.SlotLost, Slot: backfill.Slot{ID: at[0].Slot}},
+		}})
+		require.NoError(t, err)
+		other := backfill.Placement{{Slot: 1 - at[0].Slot, Count: 1}}
+		require.Equal(t, []backfill.Moved{{Job: e.Job, Start: start, At: other}}, d.Replaced, policy)
+	}
+}
