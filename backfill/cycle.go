@@ -210,6 +210,9 @@ func (c *Cycle) Start(j *Job, at Placement) {
 	if later {
 		next.end = estimated
 	}
+	if former.lifted != CauseNone && former.placement != nil && !former.promised { // as settle would for one that waits
+		next.promised, next.guarantee = true, former.start
+	}
 	if err := c.begin(r, &next); err != nil {
 		c.fail("start job %d: %w", j.ID, err)
 		return

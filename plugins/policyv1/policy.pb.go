@@ -482,9 +482,10 @@ const (
 	// event queued the job again, replaced it or brought it back from being held,
 	// nor for any job that waits at an EVENT_KIND_POLICY_CHANGED. Where such a job
 	// has no guarantee at the end of the round, or a later reservation, the start of
-	// its reservation is its guarantee from then on. A job that is held at the end of
-	// the round has none any more; neither has any, once a policy that gives none is
-	// in charge.
+	// its reservation is its guarantee from then on. If such a job has a reservation and
+	// no guarantee when it starts, the reservation's start is its guarantee, and kept.
+	// A job that is held at the end of the round has none any more; neither has any,
+	// once a policy that gives none is in charge.
 	ActionKind_ACTION_KIND_GUARANTEE ActionKind = 4
 	// ACTION_KIND_HOLD takes a job out of the queue and its reservation away. Only
 	// an EVENT_KIND_CHANGED brings it back; one comes, too, when the policy is
