@@ -44,7 +44,8 @@ func (r *Result) Promises() (p Promises) {
 // guarantees measures how the first guarantees of the jobs were kept; nil if there were none. The
 // slack, of the jobs that ran, is the guarantee less the start, negative if the guarantee was
 // broken. guarantees_broken_times counts every broken guarantee, also of those that replace broken
-// ones, so that a job may count several times.
+// ones, so that a job may count several times. reservations_moved counts the reservations that got other
+// slots at the same start, once for each cycle in which they did.
 func (r *Result) guarantees() metrics.Measures {
 	p := r.Promises()
 	if p.Given() == 0 {
@@ -63,6 +64,9 @@ func (r *Result) guarantees() metrics.Measures {
 		list = append(list, count("guarantees_overdue", "of the open ones, past their time", p.Overdue))
 	}
 	list = append(list, count("guarantees_broken_times", "how often guarantees were broken", r.Broken))
+	if r.Moved > 0 {
+		list = append(list, count("reservations_moved", "", r.Moved))
+	}
 	var slack []float64
 	var sum float64
 	for _, o := range r.Outcomes {

@@ -56,6 +56,8 @@ type Result struct {
 	// or [BrokenByDrain]. Guarantees of jobs that had to be held count. [Result.Promises] counts jobs.
 	Broken   int
 	BrokenBy map[string]int
+	// Moved is how often a reservation got other slots at the same start; see [backfill.Decision].
+	Moved int
 	// Requeues and LostCoreSeconds are the sums of the outcomes' Requeues and Lost.
 	Requeues        int
 	LostCoreSeconds float64

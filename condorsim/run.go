@@ -177,6 +177,7 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 	r.promised(report)
 	r.started(report)
 	r.countBroken(report)
+	r.Moved += len(report.Decision.Replaced)
 	for _, h := range report.Held {
 		o := &r.Outcomes[h.Job.ID]
 		*o = o.kept()

@@ -79,6 +79,7 @@ var known = []Measure{ //nolint:gochecknoglobals // a table
 	{"guarantees_open", "Guarantees open: never started", chart.Number, "", Neither},
 	{"guarantees_overdue", "Open guarantees past their time", chart.Number, "", Lower},
 	{"guarantees_broken_times", "How often guarantees were broken", chart.Number, "", Lower},
+	{"reservations_moved", "How often reservations got other slots", chart.Number, "", Neither},
 	{"mean_slack", "Mean time before the guarantee", chart.Seconds, "", Neither},
 	{"median_slack", "Median time before the guarantee", chart.Seconds, "", Neither},
 	{"p90_slack", "90th percentile of the times before the guarantee", chart.Seconds, "", Neither},
