@@ -144,13 +144,16 @@ func (c *Cycle) room(s *shape) (free Time, one bool) {
 }
 
 // roomInSums returns for how long what a job of the shape asks for is free from now on, on all slots
-// together and in rows; 0 if its chunks do not find slots now, whatever is planned.
+// together and in rows; 0 if its chunks do not find slots now, or no bundle is free, whatever is planned.
 func (c *Cycle) roomInSums(s *shape) Time {
 	now := c.round.Now
-	if s.like == nil || s.like.Whole {
+	if s.like == nil {
 		return 0
 	}
-	free := profile.SumsOf(&c.s.profile.View).FreeUntil(s.need, now)
+	free := Forever // of a bundle, which a job takes whole, there is no sum
+	if !s.like.Whole {
+		free = profile.SumsOf(&c.s.profile.View).FreeUntil(s.need, now)
+	}
 	if s.like.Takes != nil {
 		free = min(free, c.s.profile.Rows().FreeUntil(s.like.Takes, now))
 	}

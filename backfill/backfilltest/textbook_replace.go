@@ -69,7 +69,7 @@ func (m *moving) mayStart(j *backfill.Job) bool {
 	}
 	request := view.Request(j)
 	request.Duration = 1
-	return !j.Whole && haveRoom(m.c, j.Total(), now, until) && view.Profile().Rows().Free(j.Takes, now, until) &&
+	return (j.Whole || haveRoom(m.c, j.Total(), now, until)) && view.Profile().Rows().Free(j.Takes, now, until) &&
 		view.Profile().HasPlace(request, now)
 }
 

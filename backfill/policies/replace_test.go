@@ -224,3 +224,36 @@ func TestReplacedWithoutMoves(t *testing.T) {
 		require.Equal(t, []backfill.Moved{{Job: e.Job, Start: start, At: other}}, d.Replaced, policy)
 	}
 }
+
+// TestBundlesMakeWay checks that a job that takes a bundle whole has others moved, too: job 1 is planned on
+// the bundle cd, and could as well run on ab; job 2 may use only cd, and comes 5 s before job 1 starts.
+func TestBundlesMakeWay(t *testing.T) {
+	h := host(t, backfill.NewState([]string{"cpus"}, profile.ByRank), "slack", opt("factor", "0"))
+	r := backfill.Round{
+		Bundles: []backfill.Bundle{
+			{Name: "ab", Slots: []backfill.SlotID{0, 1}}, {ID: 1, Name: "cd", Slots: []backfill.SlotID{2, 3}},
+		},
+		Candidates: []backfill.CandidateSet{
+			{Candidates: backfill.Candidates{Bundles: []backfill.BundleID{0, 1}, Rank: []int32{0, 1}}},
+			{ID: 1, Candidates: backfill.Candidates{Bundles: []backfill.BundleID{1}}},
+		},
+	}
+	for id, name := range []string{"a", "b", "c", "d"} {
+		r.Events = append(r.Events, backfill.Event{
+			Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: backfill.SlotID(id), Name: name, Capacity: v(1)},
+		})
+	}
+	one, two := submission(1, 0, a{10, v(2)}), submission(2, 1, a{10, v(2)})
+	one.Job.Whole, one.Job.Release = true, 5
+	two.Job.Whole, two.Job.Candidates = true, 1
+	r.Events = append(r.Events, one)
+	_, err := h.Decide(t.Context(), r)
+	require.NoError(t, err)
+	start, at, _ := h.State.Planned(1)
+	require.Equal(t, backfill.Placement{{Slot: 2, Count: 1}, {Slot: 3, Count: 1}}, at)
+	d, err := h.Decide(t.Context(), backfill.Round{Now: start - 5, Events: []backfill.Event{two}})
+	require.NoError(t, err)
+	require.Equal(t, started(2), ids(d))
+	ab := backfill.Placement{{Slot: 0, Count: 1}, {Slot: 1, Count: 1}}
+	require.Equal(t, []backfill.Moved{{Job: one.Job, Start: start, At: ab}}, d.Replaced)
+}
