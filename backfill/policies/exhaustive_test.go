@@ -243,12 +243,12 @@ func TestAllPlacesTried(t *testing.T) {
 // keeps checks that no start is later than it was, unless something happened that may move promises, and that
 // each promised job is planned to start in time.
 func (s *small) keeps(before, after *backfill.Snapshot, d *backfill.Decision) {
-	was := map[backfill.JobID]backfill.Time{}
+	former := map[backfill.JobID]backfill.Time{}
 	for _, p := range reservations(before, nil) {
-		was[p.job.ID] = p.start
+		former[p.job.ID] = p.start
 	}
 	for _, j := range after.Jobs {
-		start, had := was[j.Job.ID]
+		start, had := former[j.Job.ID]
 		switch {
 		case j.Running || j.Placement == nil:
 			continue

@@ -202,15 +202,15 @@ func TestJoint(t *testing.T) {
 		},
 		Candidates: []backfill.CandidateSet{{Candidates: both}, {ID: 1, Candidates: backfill.Candidates{Slots: both.Slots[:1]}}},
 	}
-	of := func(id backfill.JobID, start, end backfill.Time, cpus int64, slot backfill.SlotID) piece {
+	planned := func(id backfill.JobID, start, end backfill.Time, cpus int64, slot backfill.SlotID) piece {
 		return piece{submission(id, 0, a{end - start, v(cpus)}).Job, start, end, backfill.Placement{{Slot: slot, Count: 1}}}
 	}
-	apart := []piece{of(1, 0, 10, 1, 0), of(2, 0, 10, 1, 1), of(3, 5, 15, 2, 1)}
+	apart := []piece{planned(1, 0, 10, 1, 0), planned(2, 0, 10, 1, 1), planned(3, 5, 15, 2, 1)}
 	require.True(t, jointly(snap).fit(apart[:2]))
 	require.False(t, jointly(snap).fit(apart))
 	require.True(t, jointly(snap).fit(anywhere(apart)))
-	require.False(t, jointly(snap).fit(anywhere(append(apart, of(4, 9, 12, 1, 0)))))
-	require.True(t, jointly(snap).fit(anywhere(append(apart, of(4, 10, 12, 1, 0)))))
+	require.False(t, jointly(snap).fit(anywhere(append(apart, planned(4, 9, 12, 1, 0)))))
+	require.True(t, jointly(snap).fit(anywhere(append(apart, planned(4, 10, 12, 1, 0)))))
 	apart[2].job.Nodes, apart[2].job.Request = 2, v(1) // one on each slot
 	require.True(t, jointly(snap).fit(anywhere(apart)))
 	apart[2].job.Candidates = 1
@@ -221,8 +221,8 @@ func TestJoint(t *testing.T) {
 		{Job: apart[1].job, Placement: apart[0].at, Standing: backfill.Standing{Running: true, End: 5}},
 	}
 	require.True(t, jointly(snap).fit(anywhere(apart[2:])))
-	require.False(t, jointly(snap).fit([]piece{of(4, 4, 6, 1, 0)}))
-	require.True(t, jointly(snap).fit(anywhere([]piece{of(4, 4, 6, 2, 0)})))
+	require.False(t, jointly(snap).fit([]piece{planned(4, 4, 6, 1, 0)}))
+	require.True(t, jointly(snap).fit(anywhere([]piece{planned(4, 4, 6, 2, 0)})))
 	snap.Slots[1].Up = false
-	require.False(t, jointly(snap).fit(anywhere([]piece{of(4, 4, 6, 2, 0)})))
+	require.False(t, jointly(snap).fit(anywhere([]piece{planned(4, 4, 6, 2, 0)})))
 }
