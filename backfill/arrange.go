@@ -24,6 +24,7 @@ type Moved struct {
 	Job   *Job
 	Start Time
 	At    Placement
+	From  Placement // before the round; none in an [Arrangement]
 }
 
 // Rearrange gives the moved reservations up, calls the function, which is to place the job that they
@@ -55,10 +56,48 @@ func (c *Cycle) replaced() (moved []Moved) {
 			u.old.placement.Equal(now.placement) {
 			continue
 		}
-		moved = append(moved, Moved{now.job, now.start, now.placement})
+		moved = append(moved, Moved{now.job, now.start, now.placement, u.old.placement})
 	}
-	slices.SortFunc(moved, func(a, b Moved) int { return cmp.Or(cmp.Compare(a.Start, b.Start), Compare(a.Job, b.Job)) })
+	sortMoved(moved)
 	return moved
+}
+
+func sortMoved(all []Moved) {
+	slices.SortFunc(all, func(a, b Moved) int { return cmp.Or(cmp.Compare(a.Start, b.Start), Compare(a.Job, b.Job)) })
+}
+
+// MovedTogether returns which reservations have other slots after two rounds of one instant than before
+// both. Those of jobs that the second one started are none any more.
+func MovedTogether(first, second *Decision) []Moved {
+	if len(first.Replaced) == 0 {
+		return second.Replaced
+	}
+	again := map[JobID]Moved{}
+	for _, m := range second.Replaced {
+		again[m.Job.ID] = m
+	}
+	for i := range second.Started {
+		again[second.Started[i].Job.ID] = Moved{}
+	}
+	var all []Moved
+	for _, m := range first.Replaced {
+		if next, found := again[m.Job.ID]; found {
+			delete(again, m.Job.ID)
+			if next.Job == nil || next.At.Equal(m.From) {
+				continue
+			}
+			next.From = m.From
+			m = next
+		}
+		all = append(all, m)
+	}
+	for _, m := range second.Replaced {
+		if _, alone := again[m.Job.ID]; alone {
+			all = append(all, m)
+		}
+	}
+	sortMoved(all)
+	return all
 }
 
 // StartableBeside is [Fast.Startable] with the jobs, too, that fit now once others' reservations were
@@ -216,7 +255,7 @@ func (t *trial) arrange(r *record, at Placement, start Time) (a Arrangement, ok 
 			if next.end = s.plannedEnd(former.job, next.placement, former.start); next.end < former.end {
 				return a, false // a job without an estimate would end sooner with its slot
 			}
-			a.Moved = append(a.Moved, Moved{former.job, former.start, next.placement})
+			a.Moved = append(a.Moved, Moved{Job: former.job, Start: former.start, At: next.placement})
 		}
 		t.take(&next)
 	}

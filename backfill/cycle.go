@@ -43,7 +43,7 @@ type Cycle struct {
 	}
 	err     error
 	given   []givenUp
-	vacated bool // a policy gave a reservation up, or an event took its place
+	vacated bool // a reservation was given up or moved to other slots, or an event took its place
 	// backfilled are the jobs that were started beside reservations and are expected to run for
 	// another time than their estimate, each with its expected end.
 	backfilled []planned
@@ -254,6 +254,7 @@ func (c *Cycle) Reserve(j *Job, start Time, at Placement) {
 	if r.placement != nil && r.start == start && r.placement.Equal(at) {
 		return
 	}
+	c.vacated = c.vacated || r.placement != nil && r.start == start
 	next := *r
 	next.placement, next.start, next.end = at, start, c.s.plannedEnd(r.job, at, start)
 	if err := c.move(&next); err != nil {

@@ -111,7 +111,7 @@ type Decision struct {
 	// a policy that gives none. They are not broken: nobody is promised anything any more.
 	Lifted int
 	// Replaced are the reservations that have other slots at the same start than before the round, in
-	// rounds in which the policy gave reservations up or an event took places; by start, then submit time
-	// and queue position. A promise is a start: no one was told a place.
+	// rounds in which the policy gave reservations up or moved them so, or an event took places; by start,
+	// then submit time and queue position. A promise is a start: no one was told a place.
 	Replaced []Moved
 }

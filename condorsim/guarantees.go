@@ -64,9 +64,7 @@ func (r *Result) guarantees() metrics.Measures {
 		list = append(list, count("guarantees_overdue", "of the open ones, past their time", p.Overdue))
 	}
 	list = append(list, count("guarantees_broken_times", "how often guarantees were broken", r.Broken))
-	if r.Moved > 0 {
-		list = append(list, count("reservations_moved", "", r.Moved))
-	}
+	list = append(list, count("reservations_moved", "", r.Moved))
 	var slack []float64
 	var sum float64
 	for _, o := range r.Outcomes {

@@ -133,6 +133,6 @@ func together(first, second *backfill.Decision) backfill.Decision {
 	both.Held = slices.Concat(both.Held, second.Held)
 	both.Broken = slices.Concat(both.Broken, second.Broken)
 	both.Lifted += second.Lifted
-	both.Replaced = slices.Concat(both.Replaced, second.Replaced)
+	both.Replaced = backfill.MovedTogether(first, second)
 	return both
 }

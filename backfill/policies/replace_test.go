@@ -177,7 +177,7 @@ func movesOf(before backfill.Snapshot, s *backfill.State) (moved []backfill.Move
 	for _, j := range before.Jobs {
 		if start, at, planned := s.Planned(j.Job.ID); planned && !j.Running && j.Placement != nil && start == j.Start &&
 			!at.Equal(j.Placement) {
-			moved = append(moved, backfill.Moved{Job: j.Job, Start: start, At: at})
+			moved = append(moved, backfill.Moved{Job: j.Job, Start: start, At: at, From: j.Placement})
 		}
 	}
 	slices.SortFunc(moved, func(a, b backfill.Moved) int {
@@ -221,7 +221,7 @@ func TestReplacedWithoutMoves(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		other := backfill.Placement{{Slot: 1 - at[0].Slot, Count: 1}}
-		require.Equal(t, []backfill.Moved{{Job: e.Job, Start: start, At: other}}, d.Replaced, policy)
+		require.Equal(t, []backfill.Moved{{Job: e.Job, Start: start, At: other, From: at}}, d.Replaced, policy)
 	}
 }
 
@@ -255,5 +255,5 @@ func TestBundlesMakeWay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, started(2), ids(d))
 	ab := backfill.Placement{{Slot: 0, Count: 1}, {Slot: 1, Count: 1}}
-	require.Equal(t, []backfill.Moved{{Job: one.Job, Start: start, At: ab}}, d.Replaced)
+	require.Equal(t, []backfill.Moved{{Job: one.Job, Start: start, At: ab, From: at}}, d.Replaced)
 }
