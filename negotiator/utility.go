@@ -15,7 +15,7 @@ type Utility struct {
 // Utilities lists utility functions as ClassAd expressions. The language has no logarithm, so they
 // use (x^h - 1) / h, of which ln x is the limit. With h = 1e-6 that is right to one part in 50,000
 // for all values that occur; the papers' constants have three digits. Terms that are the same for
-// all jobs are left out.
+// all jobs are left out. WFP-wide is this project's own.
 //
 // Sources: Tang, Lan, Desai and Buettner, "Fault-Aware, Utility-Based Job Scheduling on
 // Blue Gene/P Systems", CLUSTER 2009 (WFP, UNICEF); Carastan-Santos and de Camargo,
@@ -25,6 +25,10 @@ func Utilities() []Utility {
 	const log10QDate = "4.342945e5*(pow(QDate, 1e-6) - 1)"
 	return []Utility{
 		{"WFP", "(w/t)³ × n, the order wfp", "pow(1.0*WaitTime/EstimatedRunTime, 3) * Width"},
+		{
+			"WFP-wide", "(w/t)³ × n², the order wfp-wide, which is this project's",
+			"pow(1.0*WaitTime/EstimatedRunTime, 3) * Width * Width",
+		},
 		{"XFactor", "(w + t) / t, the order xfactor", "1.0*(WaitTime + EstimatedRunTime) / EstimatedRunTime"},
 		{
 			"UNICEF", "w / (log2 n × t); one cpu counts as two",

@@ -14,13 +14,14 @@ import (
 func TestUtilities(t *testing.T) {
 	const h = 1e-6 // is a factor where there are logarithms alone
 	formulas := map[string]func(w, t, n, s float64) float64{
-		"WFP":     func(w, t, n, _ float64) float64 { return w / t * w / t * w / t * n },
-		"XFactor": func(w, t, _, _ float64) float64 { return (w + t) / t },
-		"UNICEF":  func(w, t, n, _ float64) float64 { return w / (math.Log2(max(n, 2)) * t) / (h * math.Ln2) },
-		"F1":      func(_, t, n, s float64) float64 { return -(math.Log10(t)*n + 870*math.Log10(s)) * h * math.Ln10 },
-		"F2":      func(_, t, n, s float64) float64 { return -(math.Sqrt(t)*n + 2.56e4*math.Log10(s)) },
-		"F3":      func(_, t, n, s float64) float64 { return -(t*n + 6.86e6*math.Log10(s)) },
-		"F4":      func(_, t, n, s float64) float64 { return -(t*math.Sqrt(n) + 5.30e5*math.Log10(s)) },
+		"WFP":      func(w, t, n, _ float64) float64 { return w / t * w / t * w / t * n },
+		"WFP-wide": func(w, t, n, _ float64) float64 { return w / t * w / t * w / t * n * n },
+		"XFactor":  func(w, t, _, _ float64) float64 { return (w + t) / t },
+		"UNICEF":   func(w, t, n, _ float64) float64 { return w / (math.Log2(max(n, 2)) * t) / (h * math.Ln2) },
+		"F1":       func(_, t, n, s float64) float64 { return -(math.Log10(t)*n + 870*math.Log10(s)) * h * math.Ln10 },
+		"F2":       func(_, t, n, s float64) float64 { return -(math.Sqrt(t)*n + 2.56e4*math.Log10(s)) },
+		"F3":       func(_, t, n, s float64) float64 { return -(t*n + 6.86e6*math.Log10(s)) },
+		"F4":       func(_, t, n, s float64) float64 { return -(t*math.Sqrt(n) + 5.30e5*math.Log10(s)) },
 	}
 	require.Len(t, Utilities(), len(formulas))
 	for _, u := range Utilities() {
@@ -43,7 +44,7 @@ func TestUtilities(t *testing.T) {
 
 // TestUtilitiesAreTheNamedOrders: utility functions that are also named orders give the same order.
 func TestUtilitiesAreTheNamedOrders(t *testing.T) {
-	for i, name := range []string{"wfp", "xfactor"} {
+	for i, name := range []string{"wfp", "wfp-wide", "xfactor"} {
 		named, err := backfill.OrderNamed(name)
 		require.NoError(t, err)
 		p, j := newPriorities(t, Utilities()[i].Expression, "")

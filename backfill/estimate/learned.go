@@ -89,24 +89,48 @@ func shapesOf(j *Job, user *likes) (all [sameUser]shape) {
 }
 
 // of returns what is known of the job's keys; nil: nothing, or the job is of none at that level.
-func (l *learned) of(j *Job) (known [levels]*likes) {
+func (l *learned) of(j *Job) [levels]*likes { return l.find(j, false) }
+
+// made is of, but makes what is missing.
+func (l *learned) made(j *Job) [levels]*likes { return l.find(j, true) }
+
+func (l *learned) find(j *Job, add bool) (known [levels]*likes) {
 	known[anyJob] = &l.all[hasNone(j)]
 	k, ok := keyOf(j, l.userKeys)
 	if !ok {
 		return known
 	}
 	user := l.users[k]
-	if known[sameUser] = user; user == nil {
-		return known
-	}
-	for level, s := range shapesOf(j, user) {
-		switch {
-		case s.user == nil:
-		case level > 0 && known[level-1] != nil:
-			known[level] = known[level-1].coarser
-		default:
-			known[level] = l.shapes[s]
+	if user == nil {
+		if !add {
+			return known
 		}
+		user = &likes{}
+		l.users[k] = user
+	}
+	known[sameUser] = user
+	var finer *likes
+	for level, s := range shapesOf(j, user) {
+		if s.user == nil {
+			continue
+		}
+		var g *likes
+		if finer != nil {
+			g = finer.coarser
+		}
+		if g == nil {
+			g = l.shapes[s]
+		}
+		if add {
+			if g == nil {
+				g = &likes{}
+				l.shapes[s] = g
+			}
+			if finer != nil {
+				finer.coarser = g
+			}
+		}
+		known[level], finer = g, g
 	}
 	return known
 }
@@ -116,34 +140,6 @@ func hasNone(j *Job) int {
 		return 1
 	}
 	return 0
-}
-
-// made is of, but makes what is missing.
-func (l *learned) made(j *Job) (known [levels]*likes) {
-	known[anyJob] = &l.all[hasNone(j)]
-	k, ok := keyOf(j, l.userKeys)
-	if !ok {
-		return known
-	}
-	user := l.users[k]
-	if user == nil {
-		user = &likes{}
-		l.users[k] = user
-	}
-	known[sameUser] = user
-	for level, s := range shapesOf(j, user) {
-		if s.user == nil {
-			continue
-		}
-		if known[level] = l.shapes[s]; known[level] == nil {
-			known[level] = &likes{}
-			l.shapes[s] = known[level]
-		}
-		if level > 0 && known[level-1] != nil {
-			known[level-1].coarser = known[level]
-		}
-	}
-	return known
 }
 
 // drop forgets those keys of a job of which no job is known any more.

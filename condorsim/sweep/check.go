@@ -112,7 +112,7 @@ func (f *File) faults() []fault {
 	}
 	var schedulers []estimate.Settings
 	for i := range f.Schedulers {
-		schedulers = append(schedulers, f.Schedulers[i].Estimates.expand()...)
+		schedulers = append(schedulers, f.Schedulers[i].possible()...)
 	}
 	for i := range f.Traces {
 		c.trace(at("traces")(i), &f.Traces[i])
@@ -248,7 +248,7 @@ func (c *checker) scheduler(path string, s *Scheduler) {
 	if s.Orders != nil && len(s.Orders) == 0 {
 		c.say(path+".orders", "there is no order")
 	}
-	c.estimates(path, &s.Estimates)
+	c.estimates(path, s)
 	_, err := profile.ParseRule(s.placement())
 	c.err(path+".placement", err)
 	if s.Order != "" {

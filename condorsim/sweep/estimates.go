@@ -11,6 +11,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
@@ -49,13 +50,25 @@ func (o *oneOrMore) UnmarshalYAML(node ast.Node) error {
 }
 
 // expand returns the settings of all schedulers that the estimates make: one for each text of All,
-// with the options that its estimators use.
+// with all options.
 func (e *Estimates) expand() (all []estimate.Settings) {
 	for _, one := range orElse(e.All, "") {
-		all = append(all, withOptions(estimate.Settings{
-			All: one, Order: e.Order, Backfill: e.Backfill,
-			Running: e.Running,
-		}, e.Options))
+		all = append(all, estimate.Settings{
+			All: one, Order: e.Order, Backfill: e.Backfill, Running: e.Running, Options: e.Options,
+		})
+	}
+	return all
+}
+
+// possible returns all settings that the entry's schedulers may have: those that it names, with what its
+// policies bring. A policy that is not linked in may bring any.
+func (s *Scheduler) possible() (all []estimate.Settings) {
+	for _, one := range s.expand() {
+		spec, err := policies.Named(one.policy)
+		if err != nil {
+			spec = backfill.PolicySpec{Estimates: "learned"}
+		}
+		all = append(all, one.estimates.Under(spec, spec.OrderUnless(one.order)))
 	}
 	return all
 }
@@ -114,7 +127,8 @@ func estimatesKey(s estimate.Settings) *results.Estimates {
 
 // estimates checks the estimators of an entry one by one, so that each fault is reported at its
 // place.
-func (c *checker) estimates(path string, e *Estimates) {
+func (c *checker) estimates(path string, s *Scheduler) {
+	e := &s.Estimates
 	if e.All != nil && len(e.All) == 0 {
 		c.say(path+".estimates", "there is no estimator")
 	}
@@ -128,7 +142,7 @@ func (c *checker) estimates(path string, e *Estimates) {
 		_, err := estimate.ParseTrust(e.Trust)
 		c.err(path+".estimate_trust", err)
 	}
-	c.err(path+".estimates_options", estimate.CheckOptions(e.Options, e.expand()...))
+	c.err(path+".estimates_options", estimate.CheckOptions(e.Options, s.possible()...))
 }
 
 // past checks what a trace has for the schedulers' estimators: the history to learn from, and

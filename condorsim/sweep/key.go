@@ -31,9 +31,9 @@ func (p *Sweep) estimatesOf(f *File, s scheduler) estimate.Settings {
 	spec := p.policies[s.policy]
 	own := s.estimates.Under(spec, spec.OrderUnless(s.order))
 	if len(f.FST) > 0 && own.PredictsAgain() {
-		return s.estimates
+		own = s.estimates
 	}
-	return own
+	return withOptions(own, own.Options)
 }
 
 // jitter says how the keys of the cell's order are moved.

@@ -69,7 +69,8 @@ schedulers:
 	require.Equal(t, estimate.Settings{All: "combined", Order: "accurate", Backfill: "user", Running: "requested"},
 		f.schedulers()[10].estimates)
 	require.Nil(t, estimatesKey(f.schedulers()[5].estimates))
-	require.Equal(t, estimate.Settings{All: "requested"}, f.schedulers()[6].estimates,
+	plain := f.schedulers()[6].estimates
+	require.Equal(t, estimate.Settings{All: "requested"}, withOptions(plain, plain.Options),
 		"options are for those that go by them")
 	require.Equal(t, "user threshold=20", estimatesKey(f.schedulers()[7].estimates).String())
 	require.Equal(t, []any{"old.swf", 0.25}, []any{f.Traces[3].History, f.Traces[3].HistoryShare})

@@ -30,7 +30,8 @@ type Policy struct {
 	Source     string   `json:"source"`
 	Guarantees bool     `json:"guarantees"`
 	UsesOrder  bool     `json:"uses_order"`
-	Order      string   `json:"order"` // unless another is chosen; "": fcfs
+	Order      string   `json:"order"`     // unless another is chosen; "": fcfs
+	Estimates  string   `json:"estimates"` // for the order in simulations, unless others are chosen; "": requests
 	From       string   `json:"from"`
 	Options    []Option `json:"options"`
 	Error      string   `json:"error,omitempty"`
@@ -103,7 +104,8 @@ func Find(ctx context.Context, names, dirs []string) ([]Policy, error) {
 func describePolicy(s backfill.PolicySpec, from string) Policy {
 	p := Policy{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source,
-		Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, Order: s.Order, From: from, Options: []Option{},
+		Guarantees: s.Guarantees, UsesOrder: !s.IgnoresOrder, Order: s.Order,
+		Estimates: s.Estimates, From: from, Options: []Option{},
 	}
 	for _, o := range s.Options {
 		low, high := o.Range.Bounds()
@@ -136,6 +138,9 @@ func Tables(all []Policy) string {
 			queue = "the order that is chosen; no user priority, JobPrio or nice_user"
 		case p.Order != "":
 			queue = "--order, else " + p.Order
+		}
+		if p.Estimates != "" && p.Name != auto.Name {
+			queue += "; run times " + p.Estimates
 		}
 		list.AppendRow(table.Row{p.Name, p.Doc, p.Promise, p.Source, queue})
 		for _, o := range p.Options {

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -31,6 +32,8 @@ func TestThePoliciesFitAHundredColumns(t *testing.T) {
 		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 100, line)
 	}
 	words := strings.Join(strings.Fields(text), " ")
+	require.Equal(t, "learned", all[slices.IndexFunc(all, func(p Policy) bool { return p.Name == "slack" })].Estimates)
+	require.Contains(t, words, "│ wfp-wide; │")
 	for _, p := range all[:len(all)-2] {
 		require.Contains(t, words, "│ "+p.Name+" │")
 		for _, o := range p.Options {

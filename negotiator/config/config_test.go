@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -350,5 +352,19 @@ func TestOddNames(t *testing.T) {
 		require.EqualValues(t, 5, c.Plugins.Each[name].Restarts, name)
 		_, err = load(t, fmt.Sprintf("plugins:\n  each:\n    %q: {mtls: perhaps}\n", name))
 		require.ErrorContains(t, err, "perhaps: must be auto or off", name)
+	}
+}
+
+// TestAPolicyChoosesNoEstimatorOfARealPool: what users are judged by there is the administrator's choice.
+func TestAPolicyChoosesNoEstimatorOfARealPool(t *testing.T) {
+	slack, err := policies.Named("slack")
+	require.NoError(t, err)
+	for pool, want := range map[string]string{"": "learned", LocalPool: "", "htcondor://here:9618": ""} {
+		c := Default()
+		c.Pool = pool
+		require.Equal(t, want, c.EstimatesUnder(slack, "wfp-wide").Order, pool)
+		require.Empty(t, c.EstimatesUnder(slack, "fairshare").Order, "goes by no run times")
+		c.Estimates = "combined"
+		require.Equal(t, estimate.Settings{All: "combined"}, c.EstimatesUnder(slack, "wfp-wide"), pool)
 	}
 }

@@ -48,17 +48,18 @@ func (f *estimateFlags) check(told bool) error {
 	if err := f.settings().Validate(false); err != nil {
 		return err
 	}
-	if err := estimate.CheckOptions(f.EstimatesOpt, f.settings()); err != nil {
-		return err
-	}
-	if f.Estimates != "" || f.EstimatesOrder != "" { // else the policy may name one that learns
-		return f.checkHistory(f.settings(), told)
+	if f.Estimates != "" || f.EstimatesOrder != "" { // else the policy may name one
+		return f.checkUse(f.settings(), told)
 	}
 	return nil
 }
 
-// checkHistory returns an error for a history from which no estimator learns.
-func (f *estimateFlags) checkHistory(s estimate.Settings, told bool) error {
+// checkUse returns an error for options by which none of the estimators goes, and for a history from which
+// none learns.
+func (f *estimateFlags) checkUse(s estimate.Settings, told bool) error {
+	if err := estimate.CheckOptions(f.EstimatesOpt, s); err != nil {
+		return err
+	}
 	if f.History != "" && !told && !s.Learns() {
 		return fmt.Errorf("--history %s: no estimator that was chosen learns: choose %s (--estimates), or leave it out",
 			f.History, estimate.Learners())

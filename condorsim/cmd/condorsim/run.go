@@ -162,7 +162,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	policy := chosenBy(chooser, config.Policy.Spec())
 	var estimates *report.Estimates
 	settings := c.under(policy, policy.OrderUnless(c.Order), logger)
-	if err = c.checkHistory(settings, c.Eta != 0); err != nil {
+	if err = c.checkUse(settings, c.Eta != 0); err != nil {
 		return cli.Bad(err)
 	}
 	if config.Estimates, estimates, err = estimatorsOf(settings, w, policy.Guarantees); err != nil {
