@@ -162,7 +162,10 @@ func (a *Activator) startChooser(ctx context.Context, s config.Config) (*Policy,
 		Deciders:   &choose.Chosen{Main: base.Policy, Fallback: base.Fallback},
 		Guarantees: chooser.Spec().Guarantees,
 	}
-	if next.Estimates, err = a.estimators(s, next.Guarantees); err != nil {
+	if !s.OnRealPool() { // where the administrator decides from what users are judged
+		next.Settings.EstimatesOrder = auto.Under(s.EstimateSettings()).Order
+	}
+	if next.Estimates, err = a.estimators(next.Settings, next.Guarantees); err != nil {
 		chooser.Close()
 		return nil, err
 	}

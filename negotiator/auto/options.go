@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
 // Name is how users ask for a pool that chooses its own policy, where they would name a policy.
@@ -74,8 +75,18 @@ func Spec() backfill.PolicySpec {
 		Promise:      "that of the policy in charge; with guarantees=true, each job starts by the time it was told",
 		Source:       "a digital twin beside the scheduler: SchedTwin, arXiv 2512.18894; the mechanism is this project's",
 		IgnoresOrder: true,
+		Estimates:    "learned",
 		Options:      Options(),
 	}
+}
+
+// Under returns the estimators of a pool that chooses its own policy: those that are chosen and, if none
+// of them is for the order, the one of [Spec] for that. Estimators stay when the policy changes, so no
+// candidate names its own.
+func Under(chosen estimate.Settings) estimate.Settings {
+	spec := Spec()
+	spec.IgnoresOrder = false // no user gives an order, but candidates have some
+	return chosen.Under(spec, "")
 }
 
 // Help is the help text about auto.
