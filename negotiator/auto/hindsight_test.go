@@ -1,0 +1,95 @@
+package auto
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// hindsight plays each period once it is over, and notes what became of its jobs.
+type hindsight struct {
+	t       *rapid.T
+	c       *Chooser
+	length  backfill.Time
+	played  []Measures
+	periods []*Future
+	last    *negotiator.Report
+}
+
+func (h *hindsight) Cycle(r *negotiator.Report) error {
+	if !h.c.begun {
+		h.c.begun = true
+		h.c.record.begin(r)
+	}
+	h.c.record.see(r)
+	if f := h.c.record.endPeriod(r, h.length); f != nil {
+		h.periods = append(h.periods, f)
+	}
+	return nil
+}
+
+// TestHindsightIsTrue: who has decided in a period would have decided so, if all run times are known: in
+// hindsight each job starts when it did.
+func TestHindsightIsTrue(t *testing.T) {
+	periods := 0
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"easy:sjf", "slack:wfp", "slack-small", "dc:xfactor"}).Draw(t, "candidate")
+		c, err := New(map[string]string{"portfolio": name}, 1, nil)
+		require.NoError(t, err)
+		var config negotiator.Config
+		c.TakeCharge(&config)
+		jobs := drawArrivals(t)
+		h := &hindsight{t: t, c: c, length: backfill.Time(rapid.IntRange(300, 3000).Draw(t, "period"))}
+		starts := schedule(t, jobs, config, h)
+		for _, f := range h.periods {
+			f.grain = 0
+			for id := range f.runs {
+				f.runs[id] = jobs[id].runs
+			}
+			began := f.Outlook.Now()
+			var want tally
+			for id := range f.runs {
+				if at := starts[id]; at > began {
+					j := &backfill.Job{Submit: jobs[id].at}
+					want.add(j, min(at, max(began+f.Horizon, j.Submit)), jobs[id].runs)
+				}
+			}
+			found, failed, err := Play(t.Context(), *f, c.candidates, 1)
+			require.NoError(t, err)
+			require.NoError(t, failed[0])
+			expected := want.measures(began)
+			require.Equal(t, expected.Jobs, found[0].Jobs)
+			require.InDelta(t, expected.MeanWait, found[0].MeanWait, 1e-6)
+			require.InDelta(t, expected.MeanBoundedSlowdown, found[0].MeanBoundedSlowdown, 1e-6)
+			periods++
+		}
+	})
+	require.Greater(t, periods, 50)
+}
+
+// TestScores: periods count by the ratios of their values, the last ones most.
+func TestScores(t *testing.T) {
+	may := func(int) (float64, bool) { return baseGain, true }
+	s := make(scores, 3)
+	require.Equal(t, 0, s.best(0, may))
+	require.True(t, s.add([]float64{4, 2, 8}))
+	require.InDeltaSlice(t, []float64{0, -math.Ln2, math.Ln2}, s, 1e-12)
+	require.Equal(t, 1, s.best(0, may))
+	require.Equal(t, 0, s.best(0, func(i int) (float64, bool) { return baseGain, i != 1 }), "it may not")
+	require.Equal(t, 0, s.best(0, func(int) (float64, bool) { return 0.51, true }), "it is not that much better")
+	require.True(t, s.add([]float64{1, 1000, math.Inf(1)}))
+	require.InDeltaSlice(t, []float64{0, 1 - discount*math.Ln2, discount * math.Ln2}, s, 1e-12, "one period counts so much at most")
+	require.True(t, s.add([]float64{-1, -2, -1}))
+	require.Less(t, s[1], discount*(1-discount*math.Ln2), "the less, the better")
+	before := append(scores{}, s...)
+	require.False(t, s.add([]float64{1, -1, 1}))
+	require.Equal(t, before, s)
+	require.True(t, s.add([]float64{0, 0, 0}))
+	require.Equal(t, 2, scores{1, 0.98, 0}.best(0, may))
+	require.Equal(t, 0, scores{0.04, 0.03, 0}.best(0, may), "not by the gain")
+}
