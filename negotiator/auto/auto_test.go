@@ -221,9 +221,9 @@ func TestDue(t *testing.T) {
 // TestMeasures measures three jobs: waits of 0 s, 90 s and 200 s.
 func TestMeasures(t *testing.T) {
 	var seen tally
-	seen.add(&backfill.Job{Submit: 100}, 100, 50)
-	seen.add(&backfill.Job{Submit: 100}, 190, 1)
-	seen.add(&backfill.Job{Submit: 0}, 200, 100)
+	seen.add(&backfill.Job{Submit: 100}, 100, 50, 1)
+	seen.add(&backfill.Job{Submit: 100}, 190, 1, 1)
+	seen.add(&backfill.Job{Submit: 0}, 200, 100, 1)
 	require.Equal(t, Measures{
 		Jobs: 3, MeanBoundedSlowdown: (1 + 9.1 + 3) / 3, MeanWait: 290.0 / 3, Top5Wait: 200, Makespan: 200,
 	}, seen.measures(100))

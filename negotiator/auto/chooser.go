@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -26,6 +27,11 @@ type Chooser struct {
 	every, least, horizon backfill.Time
 	period                backfill.Time // after which the base is chosen anew; 0: never
 	gain, lift, work      float64
+
+	// Of users, where they count; see Prioritize.
+	priority    func(backfill.JobID) float64 // nil: nowhere
+	prios       atomic.Pointer[priorities]
+	prioritized backfill.Time // when all were asked for
 
 	record    *record
 	estimates *estimate.Set // those of the pool
@@ -198,6 +204,7 @@ func (c *Chooser) See(r *negotiator.Report) *Future {
 		c.record.begin(r)
 	}
 	c.record.see(r)
+	c.seePriorities(r)
 	c.lifted += r.Decision.Lifted
 	c.charge[c.inCharge] += now - c.since
 	c.since = now
@@ -211,7 +218,9 @@ func (c *Chooser) See(r *negotiator.Report) *Future {
 		return nil
 	}
 	f := c.record.future(r)
-	f.past = c.past
+	if f.past = c.past; c.priority != nil {
+		f.priorities = *c.prios.Load()
+	}
 	f.Head, f.Horizon, f.restarts, f.faults = c.every, c.horizon, c.restarts, slices.Clone(c.faults)
 	return &f
 }

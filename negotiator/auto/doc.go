@@ -37,6 +37,7 @@
 //   - objective.go: an expression that says which is best
 //   - options.go: what can be set
 //   - play.go: plays the candidates ahead
+//   - priorities.go: whose jobs count for more
 //   - record.go: who arrived lately, and how long they ran
 //   - settle.go: whether to change
 //   - summary.go: how often it chose, and who was in charge

@@ -162,7 +162,7 @@ func (c *Chooser) lookBack(ctx context.Context, f *Future, made *Choice) {
 	}
 	c.mu.Unlock()
 	past := *f.past
-	past.base, past.faults = c.currentBase(), f.faults
+	past.base, past.faults, past.priorities = c.currentBase(), f.faults, f.priorities
 	found, faults, err := Play(ctx, past, c.candidates, c.workers)
 	if c.ended.Err() != nil || !c.Stands(f) {
 		return

@@ -56,7 +56,7 @@ func TestHindsightIsTrue(t *testing.T) {
 			for id := range f.runs {
 				if at := starts[id]; at > began {
 					j := &backfill.Job{Submit: jobs[id].at}
-					want.add(j, min(at, max(began+f.Horizon, j.Submit)), jobs[id].runs)
+					want.add(j, min(at, max(began+f.Horizon, j.Submit)), jobs[id].runs, 1)
 				}
 			}
 			found, failed, err := Play(t.Context(), *f, c.candidates, 1)

@@ -24,6 +24,7 @@ type Future struct {
 	base              int                     // which of the candidates goes on
 	sets              []backfill.CandidateSet // that come at once
 	past              *Future                 // a period in hindsight, to be played first; may be nil
+	priorities        priorities              // of users; nil: they do not count
 	faults            []error                 // why candidates are left out
 	waiting, restarts int
 	runs              map[backfill.JobID]backfill.Time // for how long jobs are taken to run
@@ -162,7 +163,11 @@ func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until b
 		return err
 	}
 	defer done()
-	rules.Order = r.Outlook.Order(c.Order)
+	order := c.Order
+	if r.priorities != nil {
+		order = order.Prioritized(r.priorities.of)
+	}
+	rules.Order = r.Outlook.Order(order)
 	play, err := rules.Play(from)
 	if err != nil {
 		return err
@@ -218,7 +223,11 @@ func (r *run) measures(end backfill.Time) Measures {
 		if !started {
 			at = max(end, j.Submit)
 		}
-		seen.add(j, at, r.runTime(j))
+		weight := 1.0
+		if r.priorities != nil {
+			weight = 1 / r.priorities.of(j)
+		}
+		seen.add(j, at, r.runTime(j), weight)
 	}
 	return seen.measures(r.Outlook.Now())
 }
