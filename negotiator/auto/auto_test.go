@@ -101,6 +101,20 @@ func TestSettle(t *testing.T) {
 			[]float64{7, 10, 6},
 			never, 2, "6 instead of 7",
 		},
+		{
+			"the base would have to lift promises later",
+			map[string]string{"portfolio": "easy slack dc"},
+			0,
+			[]float64{10, 6, 7},
+			never, 0, "no other",
+		},
+		{
+			"the base would have to, and it is worth it",
+			map[string]string{"portfolio": "easy slack dc"},
+			0,
+			[]float64{10, 6, 5},
+			never, 2, "5 instead of 10",
+		},
 		{"the base again", nil, 2, []float64{10, 12, 9.95}, never, 0, "no other"},
 		{
 			"the objective is below 0",

@@ -60,7 +60,7 @@ func (c *Candidate) guarantees() bool { return c.Policy.Spec().Guarantees }
 
 // Usual is the default portfolio. The first is the base at first: it did best on the whole over twelve
 // traces. All have the estimator of [Spec] for the order.
-const Usual = "slack-small:wfp,slack,slack-small:xfactor,slack-small:sjf,easy:sjf"
+const Usual = "slack-small:xfactor,slack-small:sjf,slack-small:wfp,slack,easy:sjf"
 
 // Portfolio reads candidates from how users write them. With guarantees, those that give none are
 // left out.

@@ -39,8 +39,9 @@ func Options() []backfill.Option {
 		},
 		{
 			Name: "lift", Default: "0.5", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
-			Doc: "the same if the change lifts promises: from a candidate that gives guarantees to one that does not; " +
-				"a base that lifts some must be better than the one in charge",
+			Doc: "the same if the change lifts promises: from a candidate that gives guarantees to one that does not, " +
+				"or from such a base to one that does, as it will be back; a base that lifts some must be better than the " +
+				"one in charge",
 		},
 		{
 			Name: "horizon", Default: "14400", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},

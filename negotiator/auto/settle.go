@@ -68,8 +68,10 @@ func (c *Chooser) takes(made *Choice, i int) string {
 		return ""
 	}
 	lifts := c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees()
+	// A base that gives no guarantees would have to lift those that were given meanwhile.
+	gives := c.inCharge == c.base && !c.candidates[c.base].guarantees() && c.candidates[i].guarantees()
 	value, than, gain := made.Values[i], made.Values[c.base], c.gain
-	if lifts {
+	if lifts || gives {
 		gain = max(gain, c.lift)
 	}
 	if i == c.base { // the base needs no gain, unless it lifts promises of the one in charge
