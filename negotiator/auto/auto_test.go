@@ -144,7 +144,7 @@ func TestSettle(t *testing.T) {
 			never, 2, "easy: ",
 		},
 	} {
-		options := map[string]string{"portfolio": "slack easy dc", "objective": "MeanWait"}
+		options := map[string]string{"portfolio": "slack easy dc", "objective": "MeanWait", "gain": "0.01"}
 		maps.Copy(options, tt.options)
 		c, err := New(options, 1, nil)
 		require.NoError(t, err)

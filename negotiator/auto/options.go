@@ -34,7 +34,7 @@ func Options() []backfill.Option {
 			Doc: "least time between two changes; when nobody waits, the base takes over all the same",
 		},
 		{
-			Name: "gain", Default: "0.01", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
+			Name: "gain", Default: "0.2", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
 			Doc: "by which share another one must be better than the base",
 		},
 		{
