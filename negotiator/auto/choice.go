@@ -20,8 +20,8 @@ type Choice struct {
 	// InCharge and Chosen are indexes: of the candidate in charge before, and from then on.
 	InCharge, Chosen int
 	// Base is the index of the base from then on. Hindsight says what the last period told of it, if
-	// one was played for this choice: the sums of the logarithms of the ratios of the candidates'
-	// objectives to the first one's, the best first.
+	// one was played for this choice: how many times the first one's the candidates' objectives were in
+	// the periods so far, the best first.
 	Base      int
 	Hindsight string
 	// Why says why the one in charge was changed, or not; if the objective had no value, that is

@@ -89,7 +89,7 @@ func New(given map[string]string, workers int, find Find) (*Chooser, error) {
 	}
 	c.charge = make([]backfill.Time, len(c.candidates))
 	c.faults = make([]error, len(c.candidates))
-	c.scores = make(scores, len(c.candidates))
+	c.scores = newScores(len(c.candidates))
 	if len(c.candidates) == 1 {
 		c.period = 0
 	}
@@ -151,7 +151,7 @@ func (c *Chooser) Restart() {
 	c.restarts++
 	c.rules, c.base, c.past = 0, 0, nil
 	clear(c.faults)
-	clear(c.scores)
+	c.scores = newScores(len(c.candidates))
 }
 
 // Stands reports whether what was chosen from a future may be put in force: there was no restart

@@ -103,23 +103,40 @@ func (p *period) laterSets(s *backfill.State) (all []backfill.CandidateSet) {
 	return all
 }
 
-// scores say how the candidates did in the periods so far, beside the first of them: each has the sum of
+// scores say how the candidates did in the periods so far, beside the first of them: each has a mean of
 // the logarithms of the ratios of their objectives, in which a period counts for less the longer it is
 // ago. The least is the best.
-type scores []float64
+type scores struct {
+	sums    []float64
+	periods float64 // the sum of what they count
+}
 
 const (
 	// discount is what a period counts beside the next one.
-	discount = 0.8
+	discount = 0.9
+	// alike is how many periods in which all did alike are taken to be known, so that the first ones
+	// decide nothing.
+	alike = 2
 	// mostOfPeriod bounds what one period counts: some are all chance.
 	mostOfPeriod = 1.0
 	// baseGain is by which share a base must be better than the last one, or two would take turns.
 	baseGain = 0.05
 )
 
+func newScores(n int) scores { return scores{sums: make([]float64, n)} }
+
+// means returns the means, by candidate.
+func (s *scores) means() []float64 {
+	all := make([]float64, len(s.sums))
+	for i, sum := range s.sums {
+		all[i] = sum / (s.periods + alike)
+	}
+	return all
+}
+
 // add adds a period, by the values of the objective; infinite: a candidate has none, and is taken to
 // have done as the first. It returns false if one value is above 0 and another one is not.
-func (s scores) add(values []float64) bool {
+func (s *scores) add(values []float64) bool {
 	first := values[0]
 	ratios := make([]float64, len(values))
 	for i, v := range values {
@@ -133,19 +150,20 @@ func (s scores) add(values []float64) bool {
 			return false
 		}
 	}
-	for i := range s {
-		s[i] = discount*s[i] + max(-mostOfPeriod, min(mostOfPeriod, ratios[i]))
+	s.periods = discount*s.periods + 1
+	for i := range s.sums {
+		s.sums[i] = discount*s.sums[i] + max(-mostOfPeriod, min(mostOfPeriod, ratios[i]))
 	}
 	return true
 }
 
 // best returns who is to be the base instead of the given one. The callback says which candidates may
 // be, and by which share they must be better.
-func (s scores) best(base int, may func(i int) (gain float64, ok bool)) int {
-	best := base
-	for i, score := range s {
+func (s *scores) best(base int, may func(i int) (gain float64, ok bool)) int {
+	best, means := base, s.means()
+	for i, mean := range means {
 		gain, ok := may(i)
-		if ok && i != base && score < s[best] && score <= s[base]+math.Log1p(-min(gain, 1)) {
+		if ok && i != base && mean < means[best] && mean <= means[base]+math.Log1p(-min(gain, 1)) {
 			best = i
 		}
 	}
@@ -215,14 +233,15 @@ func (c *Chooser) currentBase() int {
 	return c.base
 }
 
-// text returns how often the objective of each candidate was that of the first, the best first.
-func (s scores) text(names []string) string {
+// text returns how many times the first one's the objective of each candidate was, the best first.
+func (s *scores) text(names []string) string {
 	var text strings.Builder
-	for n, i := range ranked(s) {
+	means := s.means()
+	for n, i := range ranked(means) {
 		if n > 0 {
 			text.WriteString(", ")
 		}
-		fmt.Fprintf(&text, "%s %.3g", names[i], s[i])
+		fmt.Fprintf(&text, "%s %.3g", names[i], math.Exp(means[i]))
 	}
 	return text.String()
 }

@@ -72,24 +72,31 @@ func TestHindsightIsTrue(t *testing.T) {
 	require.Greater(t, periods, 50)
 }
 
-// TestScores: periods count by the ratios of their values, the last ones most.
+// TestScores: periods count by the ratios of their values, the last ones most, beside two in which all
+// did alike.
 func TestScores(t *testing.T) {
-	may := func(int) (float64, bool) { return baseGain, true }
-	s := make(scores, 3)
-	require.Equal(t, 0, s.best(0, may))
+	by := func(gain float64) func(int) (float64, bool) {
+		return func(int) (float64, bool) { return gain, true }
+	}
+	s := newScores(3)
+	require.Equal(t, 0, s.best(0, by(baseGain)))
 	require.True(t, s.add([]float64{4, 2, 8}))
-	require.InDeltaSlice(t, []float64{0, -math.Ln2, math.Ln2}, s, 1e-12)
-	require.Equal(t, 1, s.best(0, may))
+	require.InDeltaSlice(t, []float64{0, -math.Ln2 / 3, math.Ln2 / 3}, s.means(), 1e-12)
+	require.Equal(t, "b 0.794, a 1, c 1.26", s.text([]string{"a", "b", "c"}))
+	require.Equal(t, 1, s.best(0, by(baseGain)))
 	require.Equal(t, 0, s.best(0, func(i int) (float64, bool) { return baseGain, i != 1 }), "it may not")
-	require.Equal(t, 0, s.best(0, func(int) (float64, bool) { return 0.51, true }), "it is not that much better")
+	require.Equal(t, 0, s.best(0, by(0.21)), "it is not that much better")
 	require.True(t, s.add([]float64{1, 1000, math.Inf(1)}))
-	require.InDeltaSlice(t, []float64{0, 1 - discount*math.Ln2, discount * math.Ln2}, s, 1e-12, "one period counts so much at most")
+	require.InDeltaSlice(t, []float64{0, 1 - discount*math.Ln2, discount * math.Ln2}, s.sums, 1e-12,
+		"one period counts so much at most")
+	require.InDelta(t, 1.9, s.periods, 1e-12)
 	require.True(t, s.add([]float64{-1, -2, -1}))
-	require.Less(t, s[1], discount*(1-discount*math.Ln2), "the less, the better")
-	before := append(scores{}, s...)
+	require.Less(t, s.sums[1], discount*(1-discount*math.Ln2), "the less, the better")
+	before := s.means()
 	require.False(t, s.add([]float64{1, -1, 1}))
-	require.Equal(t, before, s)
+	require.Equal(t, before, s.means())
 	require.True(t, s.add([]float64{0, 0, 0}))
-	require.Equal(t, 2, scores{1, 0.98, 0}.best(0, may))
-	require.Equal(t, 0, scores{0.04, 0.03, 0}.best(0, may), "not by the gain")
+	s = scores{sums: []float64{0.04, 0.03, 0}, periods: 1}
+	require.Equal(t, 0, s.best(0, by(baseGain)), "not by the gain")
+	require.Equal(t, 2, s.best(0, by(0)), "the best of those that are better")
 }
