@@ -29,8 +29,8 @@ func TestPortfolio(t *testing.T) {
 
 	usual, err := New(nil, 1, nil)
 	require.NoError(t, err)
-	require.Len(t, usual.candidates, 5)
-	require.False(t, usual.Spec().Guarantees)
+	require.Len(t, usual.candidates, 4)
+	require.True(t, usual.Spec().Guarantees)
 	usual, err = New(map[string]string{"guarantees": "true"}, 1, nil)
 	require.NoError(t, err)
 	require.Len(t, usual.candidates, 4)

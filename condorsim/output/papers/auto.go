@@ -102,6 +102,6 @@ func (c chosen) holds(statement string, of12 int, test func(times float64) bool)
 		r.Verdict = Differs
 	}
 	r.Ours = fmt.Sprintf("%v; the most is %.2f times, %s", t, c.times[worst], c.where[worst])
-	return r.because("a member that promises nothing is put in charge only if it is far better, an hour or a week " +
-		"ahead shows little of others, and single results are chancy")
+	return r.because("an hour or a week shows little of what a member leaves to those who come later, and single " +
+		"results are chancy")
 }
