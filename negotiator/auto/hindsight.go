@@ -182,16 +182,22 @@ func (c *Chooser) lookBack(ctx context.Context, f *Future, made *Choice) {
 	past := *f.past
 	past.base, past.faults, past.priorities = c.currentBase(), f.faults, f.priorities
 	found, faults, err := Play(ctx, past, c.candidates, c.workers)
-	if c.ended.Err() != nil || !c.Stands(f) {
+	if c.ended.Err() != nil {
 		return
 	}
 	if err != nil {
 		made.Hindsight = fmt.Sprintf("the base stays, as its period could not be played: %v", err)
 		return
 	}
+	if !c.Stands(f) {
+		return
+	}
 	made.Failed = append(made.Failed, c.leaveOut(faults)...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if f.restarts != c.restarts { // meanwhile
+		return
+	}
 	values := make([]float64, len(found))
 	for i, m := range found {
 		if values[i] = math.Inf(1); c.faults[i] != nil {

@@ -100,3 +100,46 @@ func TestScores(t *testing.T) {
 	require.Equal(t, 0, s.best(0, by(baseGain)), "not by the gain")
 	require.Equal(t, 2, s.best(0, by(0)), "the best of those that are better")
 }
+
+// TestPeriodIsBounded: a period begins with so many jobs at most, takes no more, and knows each once.
+func TestPeriodIsBounded(t *testing.T) {
+	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1, nil)
+	require.NoError(t, err)
+	r := busy(t, c, 10, 60)
+	c.record.beginPeriod(r)
+	p := c.record.period
+	began := len(p.known)
+	come := func(id backfill.JobID, now backfill.Time) {
+		p.come(&arrived{Expected: negotiator.Expected{Job: &backfill.Job{ID: id}}}, now)
+	}
+	first := firstAgain
+	for i := range backfill.JobID(mostInPeriod) {
+		come(first+i, 7)
+		come(first+i, 8)
+	}
+	require.Len(t, p.known, mostInPeriod)
+	require.Len(t, p.came, mostInPeriod-began)
+	require.EqualValues(t, 7, p.ended)
+
+	c.record.restart()
+	for i := range backfill.JobID(mostInPeriod + 1) {
+		c.record.known[i] = &arrived{}
+	}
+	c.record.beginPeriod(r)
+	require.Nil(t, c.record.period)
+}
+
+// TestRestartForgetsPeriods: what candidates did before a restart does not count after it.
+func TestRestartForgetsPeriods(t *testing.T) {
+	c, err := New(map[string]string{"portfolio": "slack:sjf slack:fcfs"}, 1, nil)
+	require.NoError(t, err)
+	require.True(t, c.scores.add([]float64{2, 1}))
+	made := Choice{Names: c.names()}
+	c.rebase(&made)
+	require.Equal(t, 1, c.base)
+	require.Equal(t, "the base changed: slack:fcfs 0.794, slack:sjf 1", made.Hindsight)
+	require.Equal(t, "slack:fcfs", c.Summary().Base)
+	c.Restart()
+	require.Equal(t, "slack:sjf", c.Summary().Base)
+	require.Equal(t, newScores(2), c.scores)
+}
