@@ -3,6 +3,7 @@ package auto
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 
@@ -32,11 +33,8 @@ func (r *record) beginPeriod(report *negotiator.Report) {
 		return
 	}
 	p := &period{
-		outlook: outlook.New(report.Negotiator()), began: report.Delta.Now, known: make(map[backfill.JobID]*arrived, len(r.known)),
+		outlook: outlook.New(report.Negotiator()), began: report.Delta.Now, known: maps.Clone(r.known),
 		sets: len(report.State.CandidateSets()), slots: len(report.State.Slots()),
-	}
-	for id, a := range r.known {
-		p.known[id] = a
 	}
 	r.period = p
 }

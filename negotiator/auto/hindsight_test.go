@@ -13,12 +13,9 @@ import (
 
 // hindsight plays each period once it is over, and notes what became of its jobs.
 type hindsight struct {
-	t       *rapid.T
 	c       *Chooser
 	length  backfill.Time
-	played  []Measures
 	periods []*Future
-	last    *negotiator.Report
 }
 
 func (h *hindsight) Cycle(r *negotiator.Report) error {
@@ -44,7 +41,7 @@ func TestHindsightIsTrue(t *testing.T) {
 		var config negotiator.Config
 		c.TakeCharge(&config)
 		jobs := drawArrivals(t)
-		h := &hindsight{t: t, c: c, length: backfill.Time(rapid.IntRange(300, 3000).Draw(t, "period"))}
+		h := &hindsight{c: c, length: backfill.Time(rapid.IntRange(300, 3000).Draw(t, "period"))}
 		starts := schedule(t, jobs, config, h)
 		for _, f := range h.periods {
 			f.grain = 0
@@ -75,17 +72,17 @@ func TestHindsightIsTrue(t *testing.T) {
 // TestScores: periods count by the ratios of their values, the last ones most, beside two in which all
 // did alike.
 func TestScores(t *testing.T) {
-	by := func(gain float64) func(int) (float64, bool) {
+	gains := func(gain float64) func(int) (float64, bool) {
 		return func(int) (float64, bool) { return gain, true }
 	}
 	s := newScores(3)
-	require.Equal(t, 0, s.best(0, by(baseGain)))
+	require.Equal(t, 0, s.best(0, gains(baseGain)))
 	require.True(t, s.add([]float64{4, 2, 8}))
 	require.InDeltaSlice(t, []float64{0, -math.Ln2 / 3, math.Ln2 / 3}, s.means(), 1e-12)
 	require.Equal(t, "b 0.794, a 1, c 1.26", s.text([]string{"a", "b", "c"}))
-	require.Equal(t, 1, s.best(0, by(baseGain)))
+	require.Equal(t, 1, s.best(0, gains(baseGain)))
 	require.Equal(t, 0, s.best(0, func(i int) (float64, bool) { return baseGain, i != 1 }), "it may not")
-	require.Equal(t, 0, s.best(0, by(0.21)), "it is not that much better")
+	require.Equal(t, 0, s.best(0, gains(0.21)), "it is not that much better")
 	require.True(t, s.add([]float64{1, 1000, math.Inf(1)}))
 	require.InDeltaSlice(t, []float64{0, 1 - discount*math.Ln2, discount * math.Ln2}, s.sums, 1e-12,
 		"one period counts so much at most")
@@ -97,8 +94,8 @@ func TestScores(t *testing.T) {
 	require.Equal(t, before, s.means())
 	require.True(t, s.add([]float64{0, 0, 0}))
 	s = scores{sums: []float64{0.04, 0.03, 0}, periods: 1}
-	require.Equal(t, 0, s.best(0, by(baseGain)), "not by the gain")
-	require.Equal(t, 2, s.best(0, by(0)), "the best of those that are better")
+	require.Equal(t, 0, s.best(0, gains(baseGain)), "not by the gain")
+	require.Equal(t, 2, s.best(0, gains(0)), "the best of those that are better")
 }
 
 // TestPeriodIsBounded: a period begins with so many jobs at most, takes no more, and knows each once.

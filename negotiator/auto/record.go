@@ -95,8 +95,13 @@ func (r *record) see(report *negotiator.Report) {
 			a.began = d.Now
 		}
 	}
+	r.forgetOld(d.Now)
+}
+
+// forgetOld forgets who came before the window, and the first of those that are too many.
+func (r *record) forgetOld(now backfill.Time) {
 	old := 0
-	for old < len(r.arrived) && (len(r.arrived)-old > r.most || r.arrived[old].Job.Submit <= d.Now-r.window) {
+	for old < len(r.arrived) && (len(r.arrived)-old > r.most || r.arrived[old].Job.Submit <= now-r.window) {
 		old++
 	}
 	clear(r.arrived[:old])
