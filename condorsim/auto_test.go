@@ -48,7 +48,7 @@ func (f reports) Cycle(r *negotiator.Report) error {
 func TestAuto(t *testing.T) {
 	trace := madeUp(300)
 	options := map[string]string{
-		"every": "600", "gain": "0", "lift": "0", "work": "0", "window": "1800",
+		"every": "600", "gain": "0", "lift": "0", "work": "0", "window": "1800", "base": "7200",
 		"portfolio": "easy:sjf slack:sjf slack:fcfs slack:wfp dc:wfp pc:sjf",
 	}
 	one, chosen, _ := choosing(t, trace, 1, options)
@@ -92,6 +92,7 @@ func TestAutoLiftsNoPromise(t *testing.T) {
 			"every":   strconv.Itoa(rapid.IntRange(1, 40).Draw(inner, "every")),
 			"horizon": strconv.Itoa(rapid.IntRange(0, 90).Draw(inner, "horizon")),
 			"window":  strconv.Itoa(rapid.IntRange(0, 90).Draw(inner, "window")),
+			"base":    strconv.Itoa(rapid.IntRange(0, 60).Draw(inner, "base")),
 		}, 1, nil)
 		require.NoError(inner, err)
 		config := link(t, "easy", nil)

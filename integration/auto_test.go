@@ -34,6 +34,7 @@ func marked(t *testing.T, program string, args ...string) (printed, log string, 
 func TestAutoWithPlugins(t *testing.T) {
 	options := []string{
 		"--policy", "auto", "--policy-opt", "portfolio=easy:fcfs easy:sjf slack:sjf", "--policy-opt", "work=0", "--json",
+		"--policy-opt", "gain=0.01",
 	}
 	for program, args := range map[string][]string{
 		"condorsim":  {"run", "lublin-128", "--jobs", "400", "--log-level", "debug"},

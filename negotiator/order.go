@@ -17,6 +17,7 @@ type Order struct {
 	once                 bool // named is of one cycle, see OrderOfCycle
 	expression, waitTime *classad.Expr
 	scale                func(backfill.JobID) float64 // nil: keys are as they are; see Scaled
+	priority             func(*backfill.Job) float64  // nil: all users have the same; see Prioritized
 }
 
 // waitTime is the expression for how long a job has been in its queue.
@@ -77,9 +78,35 @@ func (o Order) Scaled(factor func(backfill.JobID) float64) Order {
 	return o
 }
 
+// Prioritized returns the order with each key moved by the priority of the job's user, above 0, of which
+// the lower is better: a key above 0, such as a run time, is multiplied by it, and one below 0, such as a
+// wait in run times, divided, as then the lowest has waited longest. Priorities may change with time. The
+// function must be safe for concurrent use. Where keys are places in a line ([Order.OfCycle]), or all
+// alike as under fcfs, nothing changes.
+func (o Order) Prioritized(priority func(*backfill.Job) float64) Order {
+	if !o.once {
+		o.priority = priority
+	}
+	return o
+}
+
+// prioritized moves the keys of an order by priorities, if they are to be.
+func (o Order) prioritized(order backfill.Order) backfill.Order {
+	if o.priority == nil || order == nil {
+		return order
+	}
+	return func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
+		key, moves := order(j, at)
+		if key > 0 {
+			return key * o.priority(j), moves | backfill.WithTime
+		}
+		return key / o.priority(j), moves | backfill.WithTime
+	}
+}
+
 // scaled multiplies the keys of an order, if they are to be.
 func (o Order) scaled(order backfill.Order) backfill.Order {
-	if o.scale == nil || order == nil {
+	if order = o.prioritized(order); o.scale == nil || order == nil {
 		return order
 	}
 	return func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {

@@ -30,6 +30,9 @@ func (p *Sweep) key(f *File, trace string, s scheduler, load float64, stated est
 func (p *Sweep) estimatesOf(f *File, s scheduler) estimate.Settings {
 	spec := p.policies[s.policy]
 	own := s.estimates.Under(spec, spec.OrderUnless(s.order))
+	if s.policy == auto.Name {
+		own = auto.Under(s.estimates)
+	}
 	if len(f.FST) > 0 && own.PredictsAgain() {
 		own = s.estimates
 	}

@@ -30,8 +30,11 @@ type Activator struct {
 	Resources []string
 	Labels    []string          // those that are read from jobs
 	FairShare *negotiator.Order // nil: the pool has none
-	History   *estimate.History // what the first estimators have learned at the start; may be nil
-	*Policy                     // the active one; nil before Start
+	// Priority returns the effective priority of a job's user, lower is better, between two cycles; nil:
+	// users have none.
+	Priority func(backfill.JobID) float64
+	History  *estimate.History // what the first estimators have learned at the start; may be nil
+	*Policy                    // the active one; nil before Start
 
 	ran []InForce
 }
@@ -148,7 +151,7 @@ func (a *Activator) startChooser(ctx context.Context, s config.Config) (*Policy,
 	workers := runtime.GOMAXPROCS(0)
 	if s.OnRealPool() { // a core is for the cycles
 		workers = max(1, workers-1)
-		a.Logger.Warn("the order is chosen with the policy: user priorities, JobPrio and nice_user have no effect",
+		a.Logger.Warn("the order is chosen with the policy: JobPrio has no effect, nor have the quotas of groups on the order",
 			"policy", auto.Name)
 	}
 	chooser, err := auto.New(s.Options, workers, a.candidates(ctx, s))
@@ -156,13 +159,19 @@ func (a *Activator) startChooser(ctx context.Context, s config.Config) (*Policy,
 		return nil, a.blame(err)
 	}
 	chooser.Chosen = func(made *auto.Choice) { made.Log(a.Logger.Info, a.Logger.Warn) }
+	if a.Priority != nil {
+		chooser.Prioritize(a.Priority)
+	}
 	base := chooser.Base()
 	next := &Policy{
 		report: cli.LogRefusals(a.Logger), Settings: s, Chooser: chooser, Order: base.Order,
 		Deciders:   &choose.Chosen{Main: base.Policy, Fallback: base.Fallback},
 		Guarantees: chooser.Spec().Guarantees,
 	}
-	if next.Estimates, err = a.estimators(s, next.Guarantees); err != nil {
+	if !s.OnRealPool() { // where the administrator decides from what users are judged
+		next.Settings.EstimatesOrder = auto.Under(s.EstimateSettings()).Order
+	}
+	if next.Estimates, err = a.estimators(next.Settings, next.Guarantees); err != nil {
 		chooser.Close()
 		return nil, err
 	}

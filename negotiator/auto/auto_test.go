@@ -30,10 +30,10 @@ func TestPortfolio(t *testing.T) {
 	usual, err := New(nil, 1, nil)
 	require.NoError(t, err)
 	require.Len(t, usual.candidates, 4)
-	require.False(t, usual.Spec().Guarantees)
+	require.True(t, usual.Spec().Guarantees)
 	usual, err = New(map[string]string{"guarantees": "true"}, 1, nil)
 	require.NoError(t, err)
-	require.Len(t, usual.candidates, 3)
+	require.Len(t, usual.candidates, 4)
 	require.True(t, usual.Spec().Guarantees)
 }
 
@@ -101,6 +101,20 @@ func TestSettle(t *testing.T) {
 			[]float64{7, 10, 6},
 			never, 2, "6 instead of 7",
 		},
+		{
+			"the base would have to lift promises later",
+			map[string]string{"portfolio": "easy slack dc"},
+			0,
+			[]float64{10, 6, 7},
+			never, 0, "no other",
+		},
+		{
+			"the base would have to, and it is worth it",
+			map[string]string{"portfolio": "easy slack dc"},
+			0,
+			[]float64{10, 6, 5},
+			never, 2, "5 instead of 10",
+		},
 		{"the base again", nil, 2, []float64{10, 12, 9.95}, never, 0, "no other"},
 		{
 			"the objective is below 0",
@@ -130,7 +144,7 @@ func TestSettle(t *testing.T) {
 			never, 2, "easy: ",
 		},
 	} {
-		options := map[string]string{"portfolio": "slack easy dc", "objective": "MeanWait"}
+		options := map[string]string{"portfolio": "slack easy dc", "objective": "MeanWait", "gain": "0.01"}
 		maps.Copy(options, tt.options)
 		c, err := New(options, 1, nil)
 		require.NoError(t, err)
@@ -221,9 +235,9 @@ func TestDue(t *testing.T) {
 // TestMeasures measures three jobs: waits of 0 s, 90 s and 200 s.
 func TestMeasures(t *testing.T) {
 	var seen tally
-	seen.add(&backfill.Job{Submit: 100}, 100, 50)
-	seen.add(&backfill.Job{Submit: 100}, 190, 1)
-	seen.add(&backfill.Job{Submit: 0}, 200, 100)
+	seen.add(&backfill.Job{Submit: 100}, 100, 50, 1)
+	seen.add(&backfill.Job{Submit: 100}, 190, 1, 1)
+	seen.add(&backfill.Job{Submit: 0}, 200, 100, 1)
 	require.Equal(t, Measures{
 		Jobs: 3, MeanBoundedSlowdown: (1 + 9.1 + 3) / 3, MeanWait: 290.0 / 3, Top5Wait: 200, Makespan: 200,
 	}, seen.measures(100))

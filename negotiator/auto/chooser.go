@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -19,12 +20,18 @@ type Chooser struct {
 	// Chosen is called with each choice; may be nil.
 	Chosen func(*Choice)
 
-	candidates []Candidate // the first is the base
+	candidates []Candidate // the first is the base at first
 	objective  objective
 	workers    int
 
 	every, least, horizon backfill.Time
+	period                backfill.Time // after which the base is chosen anew; 0: never
 	gain, lift, work      float64
+
+	// Of users, where they count; see Prioritize.
+	priority    func(backfill.JobID) float64 // nil: nowhere
+	prios       atomic.Pointer[priorities]
+	prioritized backfill.Time // when all were asked for
 
 	record    *record
 	estimates *estimate.Set // those of the pool
@@ -32,6 +39,10 @@ type Chooser struct {
 
 	mu       sync.Mutex // guards what follows
 	inCharge int
+	base     int
+	rebased  int             // changes of the base
+	scores   scores          // of the candidates in hindsight
+	past     *Future         // a period that is over and is to be played; nil: there is none
 	last     backfill.Time   // of the last choice
 	lastWork float64         // cpu seconds in the queue then
 	changed  backfill.Time   // of the last change
@@ -62,7 +73,7 @@ func New(given map[string]string, workers int, find Find) (*Chooser, error) {
 	c := &Chooser{
 		workers: workers, every: v.Time("every"), least: v.Time("least"), horizon: v.Time("horizon"),
 		gain: v.Number("gain"), lift: v.Number("lift"), work: v.Number("work"),
-		last: -backfill.Forever, changed: -backfill.Forever,
+		period: v.Time("base"), last: -backfill.Forever, changed: -backfill.Forever,
 	}
 	if c.objective, err = newObjective(v.Text("objective")); err != nil {
 		return nil, wrong("objective", err)
@@ -78,6 +89,10 @@ func New(given map[string]string, workers int, find Find) (*Chooser, error) {
 	}
 	c.charge = make([]backfill.Time, len(c.candidates))
 	c.faults = make([]error, len(c.candidates))
+	c.scores = newScores(len(c.candidates))
+	if len(c.candidates) == 1 {
+		c.period = 0
+	}
 	c.ended, c.end = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -124,17 +139,19 @@ func (c *Chooser) Use(planning backfill.Planning, estimates *estimate.Set) {
 	c.planning, c.estimates = planning, estimates
 }
 
-// Restart puts the base in charge and forgets all jobs, but not how long they ran: the pool's
-// negotiator has been made anew. Candidates that were left out get another chance. What was chosen before does not stand any more. It must be called
-// between two cycles.
+// Restart puts the base that was one at first in charge and forgets how the candidates did, and all
+// jobs, but not how long they ran: the pool's negotiator has been made anew. Candidates that were left
+// out get another chance. What was chosen before does not stand any more. It must be called between two
+// cycles.
 func (c *Chooser) Restart() {
 	c.record.restart()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inCharge, c.last, c.lastWork, c.changed, c.begun = 0, -backfill.Forever, 0, -backfill.Forever, false
 	c.restarts++
-	c.rules = 0
+	c.rules, c.base, c.past = 0, 0, nil
 	clear(c.faults)
+	c.scores = newScores(len(c.candidates))
 }
 
 // Stands reports whether what was chosen from a future may be put in force: there was no restart
@@ -187,16 +204,23 @@ func (c *Chooser) See(r *negotiator.Report) *Future {
 		c.record.begin(r)
 	}
 	c.record.see(r)
+	c.seePriorities(r)
 	c.lifted += r.Decision.Lifted
 	c.charge[c.inCharge] += now - c.since
 	c.since = now
 	if why := r.Negotiator().GivenUp(); why != nil {
 		c.faults[c.rules] = cmp.Or(c.faults[c.rules], why)
 	}
-	if !c.due(r) {
+	if c.period > 0 {
+		c.past = cmp.Or(c.record.endPeriod(r, c.period), c.past)
+	}
+	if !c.due(r) && c.past == nil {
 		return nil
 	}
 	f := c.record.future(r)
+	if f.past = c.past; c.priority != nil {
+		f.priorities = *c.prios.Load()
+	}
 	f.Head, f.Horizon, f.restarts, f.faults = c.every, c.horizon, c.restarts, slices.Clone(c.faults)
 	return &f
 }
@@ -208,7 +232,7 @@ func (c *Chooser) due(r *negotiator.Report) bool {
 	const few = 2 // there must be a choice whom to serve next
 	switch waiting := r.State.Waiting(); {
 	case waiting == 0:
-		return c.inCharge != 0 && c.faults[0] == nil
+		return c.inCharge != c.base && c.faults[c.base] == nil
 	case now-c.last < c.every || waiting < few:
 		return false
 	}
@@ -233,6 +257,10 @@ func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, er
 	defer context.AfterFunc(c.ended, func() { stop(context.Cause(c.ended)) })()
 	made := Choice{Now: f.Outlook.Now(), Waiting: f.waiting, Names: c.names()}
 	var faults []error
+	if f.past != nil {
+		c.lookBack(ctx, f, &made)
+	}
+	f.base = c.currentBase()
 	if f.waiting > 0 && c.ended.Err() == nil {
 		var err error
 		made.Expected, faults, err = Play(ctx, *f, c.candidates, c.workers)
@@ -248,7 +276,7 @@ func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, er
 	if c.ended.Err() != nil || !c.Stands(f) {
 		return nil, nil //nolint:nilnil // nothing is chosen
 	}
-	made.Failed = c.leaveOut(faults)
+	made.Failed = append(made.Failed, c.leaveOut(faults)...)
 	change := c.settle(&made)
 	if c.Chosen != nil {
 		c.Chosen(&made)
@@ -275,114 +303,4 @@ func (c *Chooser) names() (names []string) {
 		names = append(names, o.Name)
 	}
 	return names
-}
-
-// settle decides what follows from what the candidates are expected to give: the best is in charge
-// if it is better than the base, else the base is. If the base failed, the best of the others is.
-func (c *Chooser) settle(made *Choice) *negotiator.Change {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.choices++
-	c.told = made
-	made.InCharge, made.Chosen = c.inCharge, c.inCharge
-	if made.Expected == nil {
-		made.Why = "nobody waits"
-		if c.faults[0] != nil {
-			return nil
-		}
-		return c.put(made, 0)
-	}
-	if made.Wrong = c.weigh(made); made.Wrong != nil {
-		made.Values, made.Why = nil, made.Wrong.Error()
-		return nil
-	}
-	made.Why = "each better one would lift promises"
-	if !slices.Contains(c.faults, nil) {
-		made.Why = "all candidates failed"
-	}
-	for _, i := range ranked(made.Values) {
-		why := c.takes(made, i)
-		if why == "" {
-			continue
-		}
-		if made.Why = why; i != c.inCharge && made.Now-c.changed < c.least {
-			made.Why = fmt.Sprintf("the last change was %d s ago", made.Now-c.changed)
-			return nil
-		}
-		return c.put(made, i)
-	}
-	return nil
-}
-
-// weigh notes the value of what each candidate is expected to give. It fails if one has none.
-func (c *Chooser) weigh(made *Choice) error {
-	for i, m := range made.Expected {
-		value := math.Inf(1)
-		if i == 0 || c.faults[i] == nil {
-			var err error
-			if value, err = c.objective.value(m, made.Expected[0]); err != nil {
-				return fmt.Errorf("%s: %w", made.Names[i], err)
-			}
-		}
-		made.Values = append(made.Values, value)
-	}
-	return nil
-}
-
-// takes says why a candidate is to be in charge; "": it is not.
-func (c *Chooser) takes(made *Choice, i int) string {
-	if c.faults[i] != nil {
-		return ""
-	}
-	lifts := c.candidates[c.inCharge].guarantees() && !c.candidates[i].guarantees()
-	value, than, gain := made.Values[i], made.Values[0], c.gain
-	if lifts {
-		gain = max(gain, c.lift)
-	}
-	if i == 0 { // the base needs no gain, unless it lifts promises of the one in charge
-		than = made.Values[c.inCharge]
-	}
-	switch {
-	case i == 0 && !lifts:
-		return "no other is better by the gain"
-	case value < than && value <= than-gain*math.Abs(than):
-		return fmt.Sprintf("%.4g instead of %.4g", value, than)
-	case c.faults[0] != nil && !lifts:
-		return "the base failed"
-	default:
-		return ""
-	}
-}
-
-// put puts a candidate in charge, and returns the change to be made; nil if it is in charge.
-func (c *Chooser) put(made *Choice, which int) *negotiator.Change {
-	if made.Chosen = which; which == c.inCharge {
-		return nil
-	}
-	to, before := &c.candidates[which], c.inCharge
-	c.inCharge, c.changed = which, made.Now
-	c.made++
-	return &negotiator.Change{
-		Order: to.Order, Policy: to.Policy, Fallback: to.Fallback, Planning: c.planning, Estimates: c.estimates,
-		Made: func(_ backfill.Time, err error) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if err == nil {
-				c.rules = which
-				return
-			}
-			c.inCharge = before
-			c.told = &Choice{Now: made.Now, Names: made.Names, InCharge: before, Chosen: before, Why: err.Error(), Wrong: err}
-		},
-	}
-}
-
-// ranked returns the indexes of values, the least first.
-func ranked(values []float64) []int {
-	all := make([]int, len(values))
-	for i := range all {
-		all[i] = i
-	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	return all
 }

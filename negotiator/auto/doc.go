@@ -6,8 +6,8 @@
 // come again a day later: without arrivals, whatever serves short jobs first looks best, as nobody
 // sees what it costs those who come later. All run for as long as past jobs of their users suggest.
 //
-// Each candidate is played for as long as it would be in charge; then the first of the portfolio,
-// the base, goes on. So what is compared is what the next hour brings under another policy, and a
+// Each candidate is played for as long as it would be in charge; then one of them, the base, goes on:
+// the first of the portfolio at first. So what is compared is what the next hour brings under another policy, and a
 // wrong choice costs little: it is made anew soon. This is a rollout (Bertsekas, Tsitsiklis and Wu,
 // "Rollout algorithms for combinatorial optimization", Journal of Heuristics 3, 1997).
 //
@@ -15,6 +15,10 @@
 //	defer chooser.Close()
 //	chooser.TakeCharge(&config)
 //	result, err := condorsim.Run(ctx, workload, config, nil, chooser)
+//
+// The base is chosen anew each week by what each candidate would have done in it: the schedule as it was
+// at its beginning is kept, and played with the jobs that came and the run times that they had. So a
+// candidate that is better all the time is found, which an hour ahead shows little of.
 //
 // A candidate may be a plugin ([Find]). One that fails in a play, or so often in charge that it is given
 // up, is left out; if the base is, its fallback is played in its place.
@@ -27,11 +31,14 @@
 // Files:
 //   - candidate.go: a policy with its order, and the portfolio
 //   - choice.go: what was chosen, and how it is told
-//   - chooser.go: when to choose, and whether to change
+//   - chooser.go: when to choose
+//   - hindsight.go: what a week would have been under each, and which is the base
 //   - measure.go: what a candidate is expected to give
 //   - objective.go: an expression that says which is best
 //   - options.go: what can be set
 //   - play.go: plays the candidates ahead
+//   - priorities.go: whose jobs count for more
 //   - record.go: who arrived lately, and how long they ran
+//   - settle.go: whether to change
 //   - summary.go: how often it chose, and who was in charge
 package auto

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 )
 
 // Name is how users ask for a pool that chooses its own policy, where they would name a policy.
@@ -17,7 +18,7 @@ func Options() []backfill.Option {
 		{
 			Name: "portfolio", Default: Usual, Type: backfill.List,
 			Doc: "candidates as POLICY:ORDER, with options as POLICY:ORDER:NAME=VALUE, POLICY being a name or a plugin's " +
-				"path, in double quotes if it has a blank; the first is the base: it is in charge unless another one is better",
+				"path, in double quotes if it has a blank; the first is the base, which is in charge unless another one is better",
 		},
 		{
 			Name: "objective", Default: UsualObjective, Type: backfill.Text,
@@ -33,13 +34,14 @@ func Options() []backfill.Option {
 			Doc: "least time between two changes; when nobody waits, the base takes over all the same",
 		},
 		{
-			Name: "gain", Default: "0.01", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
+			Name: "gain", Default: "0.2", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
 			Doc: "by which share another one must be better than the base",
 		},
 		{
 			Name: "lift", Default: "0.5", Type: backfill.Number, Range: backfill.Range{Low: 0, High: 1},
-			Doc: "the same if the change lifts promises: from a candidate that gives guarantees to one that does not; " +
-				"a base that lifts some must be better than the one in charge",
+			Doc: "the same if the change lifts promises: from a candidate that gives guarantees to one that does not, " +
+				"or from such a base to one that does, as it will be back; a base that lifts some must be better than the " +
+				"one in charge",
 		},
 		{
 			Name: "horizon", Default: "14400", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
@@ -48,6 +50,11 @@ func Options() []backfill.Option {
 		{
 			Name: "work", Default: "0.1", Type: backfill.Number, Range: backfill.AtLeast(0),
 			Doc: "by which share the queue's work must have changed since the last choice",
+		},
+		{
+			Name: "base", Default: "604800", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
+			Doc: "after how long the base is chosen anew: the one that did best when what came in such periods is played " +
+				"in hindsight; 0: the first stays",
 		},
 		{
 			Name: "window", Default: "86400", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
@@ -74,8 +81,18 @@ func Spec() backfill.PolicySpec {
 		Promise:      "that of the policy in charge; with guarantees=true, each job starts by the time it was told",
 		Source:       "a digital twin beside the scheduler: SchedTwin, arXiv 2512.18894; the mechanism is this project's",
 		IgnoresOrder: true,
+		Estimates:    "learned",
 		Options:      Options(),
 	}
+}
+
+// Under returns the estimators of a pool that chooses its own policy: those that are chosen and, if none
+// of them is for the order, the one of [Spec] for that. Estimators stay when the policy changes, so no
+// candidate names its own.
+func Under(chosen estimate.Settings) estimate.Settings {
+	spec := Spec()
+	spec.IgnoresOrder = false // no user gives an order, but candidates have some
+	return chosen.Under(spec, "")
 }
 
 // Help is the help text about auto.

@@ -21,7 +21,11 @@ type Future struct {
 	// all: a job that waits longer counts as if it started then. 0: to the end.
 	Head, Horizon backfill.Time
 
-	faults            []error // why candidates are left out
+	base              int                     // which of the candidates goes on
+	sets              []backfill.CandidateSet // that come at once
+	past              *Future                 // a period in hindsight, to be played first; may be nil
+	priorities        priorities              // of users; nil: they do not count
+	faults            []error                 // why candidates are left out
 	waiting, restarts int
 	runs              map[backfill.JobID]backfill.Time // for how long jobs are taken to run
 	grain             backfill.Time                    // ends of jobs fall on its multiples
@@ -57,11 +61,11 @@ func Play(ctx context.Context, f Future, candidates []Candidate, workers int) ([
 		working.Go(func() {
 			for i := range next {
 				var err error
-				faults[i] = fault{own: f.fault(i), base: f.fault(0)}
-				if i > 0 && faults[i].own != nil {
+				faults[i] = fault{own: f.fault(i), base: f.fault(f.base)}
+				if i != f.base && faults[i].own != nil {
 					continue
 				}
-				if found[i], err = f.play(ctx, &candidates[i], &candidates[0], &faults[i]); err != nil {
+				if found[i], err = f.play(ctx, &candidates[i], &candidates[f.base], &faults[i]); err != nil {
 					fail(fmt.Errorf("play %s ahead: %w", candidates[i].Name, err))
 					return
 				}
@@ -75,7 +79,7 @@ func Play(ctx context.Context, f Future, candidates []Candidate, workers int) ([
 	failed := make([]error, len(candidates))
 	for i := range faults {
 		failed[i] = faults[i].own
-		failed[0] = cmp.Or(failed[0], faults[i].base)
+		failed[f.base] = cmp.Or(failed[f.base], faults[i].base)
 	}
 	return found, failed, nil
 }
@@ -98,6 +102,7 @@ func (f *Future) play(ctx context.Context, c, base *Candidate, failed *fault) (m
 	start.End = f.coarse(start.End)
 	start.Arrivals = f.Arrivals
 	start = f.Outlook.Taking(start, c.guarantees())
+	start.First.Candidates = f.sets
 	r := &run{Future: f, starts: map[backfill.JobID]backfill.Time{}, last: now}
 	r.jobs = slices.Concat(start.State.FirstWaiting(start.State.Waiting()), f.Arrivals)
 	end := backfill.Time(0)
@@ -158,7 +163,11 @@ func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until b
 		return err
 	}
 	defer done()
-	rules.Order = r.Outlook.Order(c.Order)
+	order := c.Order
+	if r.priorities != nil {
+		order = order.Prioritized(r.priorities.of)
+	}
+	rules.Order = r.Outlook.Order(order)
 	play, err := rules.Play(from)
 	if err != nil {
 		return err
@@ -214,7 +223,11 @@ func (r *run) measures(end backfill.Time) Measures {
 		if !started {
 			at = max(end, j.Submit)
 		}
-		seen.add(j, at, r.runTime(j))
+		weight := 1.0
+		if r.priorities != nil {
+			weight = 1 / r.priorities.of(j)
+		}
+		seen.add(j, at, r.runTime(j), weight)
 	}
 	return seen.measures(r.Outlook.Now())
 }

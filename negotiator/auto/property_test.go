@@ -145,10 +145,10 @@ func TestOneCandidateDecidesAlone(t *testing.T) {
 // TestWorkersChooseTheSame: what is chosen, with all figures, does not depend on how many candidates are
 // played at a time.
 func TestWorkersChooseTheSame(t *testing.T) {
-	changes := 0
+	changes, bases := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		jobs := drawArrivals(t)
-		options := map[string]string{"portfolio": "slack:fcfs easy:sjf slack:sjf", "every": "120", "gain": "0", "lift": "0"}
+		options := map[string]string{"portfolio": "slack:fcfs easy:sjf slack:sjf", "every": "120", "gain": "0", "lift": "0", "base": "600"}
 		want, one := chosen(t, jobs, options, 1)
 		got, many := chosen(t, jobs, options, rapid.IntRange(2, 5).Draw(t, "workers"))
 		require.Equal(t, one, many)
@@ -157,9 +157,13 @@ func TestWorkersChooseTheSame(t *testing.T) {
 			if made.Changed() {
 				changes++
 			}
+			if made.Base != 0 {
+				bases++
+			}
 		}
 	})
 	require.Positive(t, changes, "the candidates never differed")
+	require.Positive(t, bases, "nor did they in hindsight")
 }
 
 // TestTheBestIsChosen: among policies that give guarantees, the best is in charge if it is better than

@@ -14,6 +14,7 @@ type record struct {
 	past    *estimate.Set // predicts run times, apart from the estimators that jobs are planned with
 	known   map[backfill.JobID]*arrived
 	arrived []*arrived // of the window, in the order in which they came
+	period  *period    // to be played once it is over; nil: there is none
 }
 
 // arrived is a job that waits, runs or is in the window.
@@ -33,7 +34,7 @@ func newRecord(window backfill.Time, most int) (*record, error) {
 }
 
 // restart forgets all jobs, whose IDs others may have from now on.
-func (r *record) restart() { r.known, r.arrived = map[backfill.JobID]*arrived{}, nil }
+func (r *record) restart() { r.known, r.arrived, r.period = map[backfill.JobID]*arrived{}, nil, nil }
 
 // begin takes in what there was before the first cycle that is reported: the jobs of the pool and, unless
 // the record has runs of its own, how long former ones ran.
@@ -74,8 +75,11 @@ func (r *record) see(report *negotiator.Report) {
 		delete(r.known, id)
 	}
 	for _, j := range d.Submitted {
-		if a := r.take(report, j.ID); a != nil && r.window > 0 {
-			r.arrived = append(r.arrived, a)
+		if a := r.take(report, j.ID); a != nil {
+			r.period.come(a, d.Now)
+			if r.window > 0 {
+				r.arrived = append(r.arrived, a)
+			}
 		}
 	}
 	for _, j := range d.Changed {
@@ -91,8 +95,13 @@ func (r *record) see(report *negotiator.Report) {
 			a.began = d.Now
 		}
 	}
+	r.forgetOld(d.Now)
+}
+
+// forgetOld forgets who came before the window, and the first of those that are too many.
+func (r *record) forgetOld(now backfill.Time) {
 	old := 0
-	for old < len(r.arrived) && (len(r.arrived)-old > r.most || r.arrived[old].Job.Submit <= d.Now-r.window) {
+	for old < len(r.arrived) && (len(r.arrived)-old > r.most || r.arrived[old].Job.Submit <= now-r.window) {
 		old++
 	}
 	clear(r.arrived[:old])

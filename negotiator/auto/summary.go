@@ -7,10 +7,13 @@ import (
 
 // Summary says how often a chooser chose and changed, and who was in charge, the longest first.
 type Summary struct {
-	Choices int     `json:"choices"`
-	Changes int     `json:"changes"`
-	Lifted  int     `json:"lifted"` // promises, by changes to candidates that give none
-	Shares  []Share `json:"shares"`
+	Choices int `json:"choices"`
+	Changes int `json:"changes"`
+	Lifted  int `json:"lifted"` // promises, by changes to candidates that give none
+	// Base is the base at last, and Bases is how often another one became it.
+	Base   string  `json:"base"`
+	Bases  int     `json:"base_changes"`
+	Shares []Share `json:"shares"`
 }
 
 // Share is the share of the time in which a candidate was in charge.
@@ -36,7 +39,7 @@ func (s *Summary) Most(n int) []Share {
 func (c *Chooser) Summary() *Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &Summary{Choices: c.choices, Changes: c.made, Lifted: c.lifted}
+	s := &Summary{Choices: c.choices, Changes: c.made, Lifted: c.lifted, Base: c.candidates[c.base].Name, Bases: c.rebased}
 	var all float64
 	for _, t := range c.charge {
 		all += float64(t)

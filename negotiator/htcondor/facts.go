@@ -102,6 +102,15 @@ func (p *Pool) MayRetire(id backfill.JobID) bool {
 	return j != nil && j.Group.Spec.MayRetire() && p.belief.View().Retires
 }
 
+// Submitter returns who submitted a job; "" if it is a foreign claim, or nobody knows it. Only whoever runs
+// the cycles may ask.
+func (p *Pool) Submitter(id backfill.JobID) string {
+	if j := p.belief.Job(id); j != nil && j.Group != nil {
+		return j.Group.Spec.Submitter()
+	}
+	return ""
+}
+
 // Charge sets what a job that is only asked about takes of concurrency limits; see [track.Limits.Charge].
 // Only whoever runs the cycles may ask.
 func (p *Pool) Charge(j *negotiator.Job) ([]negotiator.Limit, error) {

@@ -70,6 +70,7 @@ func (p *process) openState(ctx context.Context) (err error) {
 		return (*p.key.Load())(j, at)
 	})
 	p.FairShare = &order
+	p.Priority = func(id backfill.JobID) float64 { return p.accountant.Priority((*p.submitter.Load())(id)) }
 	return nil
 }
 
@@ -144,6 +145,8 @@ func (p *process) newPool(schema negotiator.Schema) daemon.Pool {
 	pool := htcondor.New(settings)
 	key := pool.FairShare().Of(nil, nil, 0, negotiator.World{})
 	p.key.Store(&key)
+	submitter := pool.Submitter
+	p.submitter.Store(&submitter)
 	return pool
 }
 

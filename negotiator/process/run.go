@@ -65,8 +65,9 @@ type process struct {
 	state      *daemon.State
 	record     *witness.Record // nil: none is kept
 	accountant *accountant.Accountant
-	temporary  string                         // a folder for this run only; "": there is none
-	key        atomic.Pointer[backfill.Order] // the queue's order by the pool's fair share
+	temporary  string                                      // a folder for this run only; "": there is none
+	key        atomic.Pointer[backfill.Order]              // the queue's order by the pool's fair share
+	submitter  atomic.Pointer[func(backfill.JobID) string] // of a job, in the pool
 	who        atomic.Pointer[condorconfig.Permissions]
 	limits     *accountant.Limits
 	secure     *security.Client

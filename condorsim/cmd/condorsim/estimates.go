@@ -15,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
 
@@ -93,6 +94,9 @@ func (c *runCommand) learn(p *process, w *condorsim.Workload) error {
 // own is left out, with a warning, if fair start times are wanted and cannot be found with it.
 func (c *runCommand) under(policy backfill.PolicySpec, order string, logger hclog.Logger) estimate.Settings {
 	s := c.settings().Under(policy, order)
+	if policy.Name == auto.Name {
+		s = auto.Under(c.settings())
+	}
 	if c.Fst != (fstFlag{}) && s.PredictsAgain() {
 		logger.Warn("the order goes by what jobs request: with --fst, run times cannot be predicted anew",
 			"policy", policy.Name, "instead of", s.Order)

@@ -42,9 +42,10 @@ func (c *runCommand) simulateEta(ctx context.Context, w *condorsim.Workload, con
 	if err := w.Steady("--eta: start times"); err != nil {
 		return nil, cli.Bad(err)
 	}
-	settings := c.settings()
-	if spec := config.Policy.Spec(); c.Policy != auto.Name {
-		settings = settings.Under(spec, spec.OrderUnless(c.Order))
+	spec := config.Policy.Spec()
+	settings := c.settings().Under(spec, spec.OrderUnless(c.Order))
+	if c.Policy == auto.Name {
+		settings = auto.Under(c.settings())
 	}
 	return condorsim.RunEta(ctx, w, config, condorsim.Eta{
 		Jobs: int(c.Eta), Seed: c.Seed, Estimates: settings,

@@ -299,6 +299,9 @@ func ran(run Run, r *condorsim.Result) []row {
 		if n := run.Auto.Lifted; n > 0 {
 			rows = append(rows, row{"promises lifted by changes", inwords.Whole(n)})
 		}
+		if n := run.Auto.Bases; n > 0 {
+			rows = append(rows, row{"base at last, changes of it", fmt.Sprintf("%s, %d", run.Auto.Base, n)})
+		}
 		for _, one := range run.Auto.Most(mostShares) {
 			share := fmt.Sprintf("%.1f %% of the time", 100*one.Of)
 			if one.LeftOut {

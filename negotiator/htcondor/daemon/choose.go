@@ -98,6 +98,7 @@ func (c *choice) describe(ad *classad.ClassAd) {
 	ad.SetString("BackfillPolicyInCharge", c.inCharge)
 	ad.SetInt("BackfillPolicyChoices", int64(c.Choices))
 	ad.SetInt("BackfillPolicyChanges", int64(c.Changes))
+	ad.SetString("BackfillPolicyBase", c.Base)
 	if c.last != nil {
 		ad.SetInt("BackfillPolicyChosenAt", int64(c.last.Now))
 		ad.SetString("BackfillPolicyExpected", c.last.Text())

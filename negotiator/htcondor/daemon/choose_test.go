@@ -17,7 +17,7 @@ import (
 // waits behind a long one.
 func chooserOf(t *testing.T) *auto.Chooser {
 	t.Helper()
-	chooser, err := auto.New(map[string]string{"portfolio": "easy:fcfs easy:sjf", "window": "0"}, 2, nil)
+	chooser, err := auto.New(map[string]string{"portfolio": "easy:fcfs easy:sjf", "window": "0", "gain": "0.01"}, 2, nil)
 	require.NoError(t, err)
 	return chooser
 }
