@@ -18,6 +18,7 @@ type Order struct {
 	expression, waitTime *classad.Expr
 	scale                func(backfill.JobID) float64 // nil: keys are as they are; see Scaled
 	priority             func(*backfill.Job) float64  // nil: all users have the same; see Prioritized
+	prioritiesMove       backfill.Moves
 }
 
 // waitTime is the expression for how long a job has been in its queue.
@@ -80,12 +81,12 @@ func (o Order) Scaled(factor func(backfill.JobID) float64) Order {
 
 // Prioritized returns the order with each key moved by the priority of the job's user, above 0, of which
 // the lower is better: a key above 0, such as a run time, is multiplied by it, and one below 0, such as a
-// wait in run times, divided, as then the lowest has waited longest. Priorities may change with time. The
-// function must be safe for concurrent use. Where keys are places in a line ([Order.OfCycle]), or all
-// alike as under fcfs, nothing changes.
-func (o Order) Prioritized(priority func(*backfill.Job) float64) Order {
+// wait in run times, divided, as then the lowest has waited longest. Moves says what priorities change
+// with, 0 if they stay. The function must be safe for concurrent use. Where keys are places in a line
+// ([Order.OfCycle]), or all alike as under fcfs, nothing changes.
+func (o Order) Prioritized(priority func(*backfill.Job) float64, moves backfill.Moves) Order {
 	if !o.once {
-		o.priority = priority
+		o.priority, o.prioritiesMove = priority, moves
 	}
 	return o
 }
@@ -97,10 +98,10 @@ func (o Order) prioritized(order backfill.Order) backfill.Order {
 	}
 	return func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
 		key, moves := order(j, at)
-		if key > 0 {
-			return key * o.priority(j), moves | backfill.WithTime
+		if moves |= o.prioritiesMove; key > 0 {
+			return key * o.priority(j), moves
 		}
-		return key / o.priority(j), moves | backfill.WithTime
+		return key / o.priority(j), moves
 	}
 }
 

@@ -30,11 +30,9 @@ type Activator struct {
 	Resources []string
 	Labels    []string          // those that are read from jobs
 	FairShare *negotiator.Order // nil: the pool has none
-	// Priority returns the effective priority of a job's user, lower is better, between two cycles; nil:
-	// users have none.
-	Priority func(backfill.JobID) float64
-	History  *estimate.History // what the first estimators have learned at the start; may be nil
-	*Policy                    // the active one; nil before Start
+	Users     *auto.Users       // nil: they have no priorities
+	History   *estimate.History // what the first estimators have learned at the start; may be nil
+	*Policy                     // the active one; nil before Start
 
 	ran []InForce
 }
@@ -159,8 +157,8 @@ func (a *Activator) startChooser(ctx context.Context, s config.Config) (*Policy,
 		return nil, a.blame(err)
 	}
 	chooser.Chosen = func(made *auto.Choice) { made.Log(a.Logger.Info, a.Logger.Warn) }
-	if a.Priority != nil {
-		chooser.Prioritize(a.Priority)
+	if a.Users != nil {
+		chooser.Prioritize(*a.Users)
 	}
 	base := chooser.Base()
 	next := &Policy{

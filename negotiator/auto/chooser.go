@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -28,12 +27,8 @@ type Chooser struct {
 	period                backfill.Time // after which the base is chosen anew; 0: never
 	gain, lift, work      float64
 
-	// Of users, where they count; see Prioritize.
-	priority    func(backfill.JobID) float64 // nil: nowhere
-	prios       atomic.Pointer[priorities]
-	prioritized backfill.Time // when all were asked for
-
 	record    *record
+	users     *Users        // nil: their priorities do not count
 	estimates *estimate.Set // those of the pool
 	planning  backfill.Planning
 
@@ -204,7 +199,6 @@ func (c *Chooser) See(r *negotiator.Report) *Future {
 		c.record.begin(r)
 	}
 	c.record.see(r)
-	c.seePriorities(r)
 	c.lifted += r.Decision.Lifted
 	c.charge[c.inCharge] += now - c.since
 	c.since = now
@@ -218,9 +212,7 @@ func (c *Chooser) See(r *negotiator.Report) *Future {
 		return nil
 	}
 	f := c.record.future(r)
-	if f.past = c.past; c.priority != nil {
-		f.priorities = *c.prios.Load()
-	}
+	f.past = c.past
 	f.Head, f.Horizon, f.restarts, f.faults = c.every, c.horizon, c.restarts, slices.Clone(c.faults)
 	return &f
 }
@@ -263,6 +255,7 @@ func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, er
 	f.base = c.currentBase()
 	if f.waiting > 0 && c.ended.Err() == nil {
 		var err error
+		f.prioritize(c.users)
 		made.Expected, faults, err = Play(ctx, *f, c.candidates, c.workers)
 		switch {
 		case c.ended.Err() != nil:

@@ -75,6 +75,7 @@ func (r *record) endPeriod(report *negotiator.Report, length backfill.Time) *Fut
 			f.runs[id] = a.draw(past, now)
 		}
 	}
+	f.whose = r.users(p.known)
 	expected := make([]negotiator.Expected, 0, len(p.came))
 	for _, a := range p.came {
 		expected, f.Arrivals = append(expected, a.Expected), append(f.Arrivals, a.Job)
@@ -178,7 +179,8 @@ func (c *Chooser) lookBack(ctx context.Context, f *Future, made *Choice) {
 	}
 	c.mu.Unlock()
 	past := *f.past
-	past.base, past.faults, past.priorities = c.currentBase(), f.faults, f.priorities
+	past.base, past.faults = c.currentBase(), f.faults
+	past.prioritize(c.users)
 	found, faults, err := Play(ctx, past, c.candidates, c.workers)
 	if c.ended.Err() != nil {
 		return

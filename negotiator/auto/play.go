@@ -24,10 +24,11 @@ type Future struct {
 	base              int                     // which of the candidates goes on
 	sets              []backfill.CandidateSet // that come at once
 	past              *Future                 // a period in hindsight, to be played first; may be nil
-	priorities        priorities              // of users; nil: they do not count
+	priorities        *priorities             // nil: they do not count
 	faults            []error                 // why candidates are left out
 	waiting, restarts int
 	runs              map[backfill.JobID]backfill.Time // for how long jobs are taken to run
+	whose             map[backfill.JobID]string        // users, where they count
 	grain             backfill.Time                    // ends of jobs fall on its multiples
 }
 
@@ -165,7 +166,7 @@ func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until b
 	defer done()
 	order := c.Order
 	if r.priorities != nil {
-		order = order.Prioritized(r.priorities.of)
+		order = order.Prioritized(r.priorities.of, 0)
 	}
 	rules.Order = r.Outlook.Order(order)
 	play, err := rules.Play(from)

@@ -1,14 +1,45 @@
 package auto
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
+
+// people are users who are known by another name than their jobs' owners have, as on a real pool: an owner
+// may submit as one or as another.
+type people struct {
+	owner map[backfill.JobID]string
+	prio  map[string]float64
+}
+
+func (p *people) users() Users {
+	return Users{
+		Of: func(id backfill.JobID) string {
+			if id%5 == 0 {
+				return "nice." + p.owner[id]
+			}
+			return p.owner[id]
+		},
+		Priority: func(user string) float64 {
+			if nice, found := strings.CutPrefix(user, "nice."); found {
+				return 1e7 * p.of(nice)
+			}
+			return p.of(user)
+		},
+	}
+}
+
+func (p *people) of(user string) float64 {
+	if prio := p.prio[user]; prio > 0 {
+		return prio
+	}
+	return 5
+}
 
 // TestPrioritize: users' priorities count for the order of the pool and of plays, and jobs of those with
 // the better ones count for more in what is compared.
@@ -16,16 +47,17 @@ func TestPrioritize(t *testing.T) {
 	for _, order := range []string{"sjf", "xfactor", "wfp"} {
 		c, err := New(map[string]string{"portfolio": "slack:" + order + " easy:" + order}, 1, nil)
 		require.NoError(t, err)
-		c.record.period = nil
-		prio := map[string]float64{}
-		owner := map[backfill.JobID]string{}
-		c.Prioritize(func(id backfill.JobID) float64 { return prio[owner[id]] })
+		all := people{owner: map[backfill.JobID]string{}, prio: map[string]float64{}}
+		users := all.users()
+		users.Of = func(id backfill.JobID) string { return all.owner[id] }
+		c.Prioritize(users)
 		r := busy(t, c, 10, 60)
 		for id, a := range c.record.known {
-			owner[id] = a.Job.Labels["owner"]
-			prio[owner[id]] = 5
+			a.user = a.Job.Labels["owner"]
+			all.owner[id] = a.user
 		}
 		equal := c.See(r)
+		equal.prioritize(c.users)
 		before, _, err := Play(t.Context(), *equal, c.candidates, 1)
 		require.NoError(t, err)
 		plain := *equal
@@ -34,13 +66,7 @@ func TestPrioritize(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, without[0].MeanBoundedSlowdown, before[0].MeanBoundedSlowdown, 1e-9, "equal priorities change nothing")
 
-		prio["user3"] = 0.5
-		c.prioritized, c.last, c.lastWork = -refreshed, -backfill.Forever, 0
-		r.Delta = negotiator.Delta{Now: r.Delta.Now}
-		f := c.See(r)
-		require.NotNil(t, f)
-		require.Len(t, f.priorities, 10)
-		require.InDelta(t, 5, equal.priorities[whose{"user3", ""}], 0, "who plays sees what was")
+		all.prio["user3"] = 0.5
 		favoured := func(f *Future) (sum float64) {
 			runs := &run{Future: f, starts: map[backfill.JobID]backfill.Time{}}
 			runs.jobs = r.State.FirstWaiting(r.State.Waiting())
@@ -54,24 +80,58 @@ func TestPrioritize(t *testing.T) {
 			}
 			return sum
 		}
-		require.Less(t, favoured(f), favoured(equal), order)
+		late := favoured(equal)
+		equal.prioritize(c.users)
+		require.Less(t, favoured(equal), late, order)
 	}
 }
 
-// TestPriorityOf: a user of whom nothing is known has used nothing.
-func TestPriorityOf(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Float64Range(0.5, 1e6), 0, 5).Draw(t, "priorities")
-		p, best := priorities{}, 1.0
-		for i, value := range values {
-			p[whose{owner: string(rune('a' + i))}] = value
-			if i == 0 || value < best {
-				best = value
-			}
+// TestPrioritiesAreOfUsersNotOwners: who has a user's job and one that is to be nice to all others has two
+// priorities. Jobs that come again have those of their users, also of users who have no job left.
+func TestPrioritiesAreOfUsersNotOwners(t *testing.T) {
+	c, err := New(map[string]string{"portfolio": "slack:sjf easy:sjf"}, 1, nil)
+	require.NoError(t, err)
+	all := people{owner: map[backfill.JobID]string{}, prio: map[string]float64{"user2": 7}}
+	c.Prioritize(all.users())
+	r := busy(t, c, 10, 60)
+	for id, a := range c.record.known {
+		all.owner[id] = a.Job.Labels["owner"]
+		a.user = c.users.Of(id)
+	}
+	f := c.See(r)
+	gone := f.Arrivals[0]
+	f.whose[gone.ID] = "nice.user2"
+	f.prioritize(c.users)
+	require.InDelta(t, 7e7, f.priorities.of(gone), 0)
+	require.InDelta(t, 5, f.priorities.of(&backfill.Job{ID: 1 << 60}), 0, "of whom nothing is known")
+	for _, j := range r.State.FirstWaiting(r.State.Waiting()) {
+		want := all.of(j.Labels["owner"])
+		if j.ID%5 == 0 {
+			want *= 1e7
 		}
-		require.InDelta(t, best, p.of(&backfill.Job{Labels: map[string]string{"owner": "z"}}), 0)
-		if len(values) > 0 {
-			require.InDelta(t, values[0], p.of(&backfill.Job{Labels: map[string]string{"owner": "a"}}), 0)
-		}
+		require.InDelta(t, want, f.priorities.of(j), 0, j.ID)
+	}
+}
+
+// TestPrioritiesCountFromTheFirstCycle: a new job of a user with a bad priority does not pass others' just
+// because nothing was played since it came.
+func TestPrioritiesCountFromTheFirstCycle(t *testing.T) {
+	c, err := New(map[string]string{"portfolio": "easy:sjf"}, 1, nil)
+	require.NoError(t, err)
+	prio := map[string]float64{"user1": 1e6}
+	c.Prioritize(Users{
+		Of:       func(id backfill.JobID) string { return map[backfill.JobID]string{1: "user1"}[id] },
+		Priority: func(user string) float64 { return max(1, prio[user]) },
 	})
+	var config negotiator.Config
+	c.TakeCharge(&config)
+	key := config.Order.Of(nil, nil, 0, negotiator.World{})
+	long, moves := key(&backfill.Job{ID: 2, Estimate: 100}, backfill.Moment{})
+	short, _ := key(&backfill.Job{ID: 1, Estimate: 90}, backfill.Moment{})
+	require.Less(t, long, short)
+	require.NotZero(t, moves&backfill.WithTime, "priorities change")
+	fixed, moves := c.Base().Order.Prioritized(func(*backfill.Job) float64 { return 2 }, 0).
+		Of(nil, nil, 0, negotiator.World{})(&backfill.Job{ID: 2, Estimate: 100}, backfill.Moment{})
+	require.InDelta(t, 200, fixed, 0)
+	require.Zero(t, moves, "in a play they stay")
 }

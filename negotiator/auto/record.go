@@ -13,8 +13,9 @@ type record struct {
 	most    int           // how many are remembered at most
 	past    *estimate.Set // predicts run times, apart from the estimators that jobs are planned with
 	known   map[backfill.JobID]*arrived
-	arrived []*arrived // of the window, in the order in which they came
-	period  *period    // to be played once it is over; nil: there is none
+	whose   func(backfill.JobID) string // says who a job's user is; nil: it does not matter
+	arrived []*arrived                  // of the window, in the order in which they came
+	period  *period                     // to be played once it is over; nil: there is none
 }
 
 // arrived is a job that waits, runs or is in the window.
@@ -23,6 +24,7 @@ type arrived struct {
 	runs  backfill.Time // for how long it ran, or is taken to
 	began backfill.Time // since when it runs; below 0: it does not
 	ended bool
+	user  string // where it matters
 }
 
 // remembered is how many completed jobs the predictions rest on.
@@ -117,7 +119,9 @@ func (r *record) take(report *negotiator.Report, id backfill.JobID) *arrived {
 	}
 	a := r.known[id]
 	if a == nil {
-		a = &arrived{began: -1}
+		if a = (&arrived{began: -1}); r.whose != nil {
+			a.user = r.whose(id)
+		}
 		r.known[id] = a
 	}
 	a.Expected = e
@@ -190,7 +194,7 @@ func (r *record) future(report *negotiator.Report) Future {
 		}
 		runs[id] = a.draw(past, now)
 	}
-	f := Future{waiting: report.State.Waiting(), runs: runs}
+	f := Future{waiting: report.State.Waiting(), runs: runs, whose: r.users(r.known)}
 	again := make([]negotiator.Expected, 0, len(r.arrived))
 	var span backfill.Time
 	if len(r.arrived) > 0 {
@@ -204,6 +208,9 @@ func (r *record) future(report *negotiator.Report) Future {
 		again, f.Arrivals = append(again, e), append(f.Arrivals, &j)
 		if runs[j.ID] = a.runs; !a.ended {
 			runs[j.ID] = a.draw(past, now)
+		}
+		if f.whose != nil {
+			f.whose[j.ID] = a.user
 		}
 	}
 	f.grain = grain(runs)
@@ -219,4 +226,16 @@ func grain(runs map[backfill.JobID]backfill.Time) backfill.Time {
 		all += float64(t)
 	}
 	return backfill.Time(all / float64(part*max(1, len(runs))))
+}
+
+// users returns whose jobs are; nil: it does not matter.
+func (r *record) users(jobs map[backfill.JobID]*arrived) map[backfill.JobID]string {
+	if r.whose == nil {
+		return nil
+	}
+	all := make(map[backfill.JobID]string, len(jobs))
+	for id, a := range jobs {
+		all[id] = a.user
+	}
+	return all
 }

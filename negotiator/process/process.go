@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
@@ -70,7 +71,10 @@ func (p *process) openState(ctx context.Context) (err error) {
 		return (*p.key.Load())(j, at)
 	})
 	p.FairShare = &order
-	p.Priority = func(id backfill.JobID) float64 { return p.accountant.Priority((*p.submitter.Load())(id)) }
+	p.Users = &auto.Users{
+		Of:       func(id backfill.JobID) string { return (*p.submitter.Load())(id) },
+		Priority: p.accountant.Priority,
+	}
 	return nil
 }
 
