@@ -50,15 +50,23 @@ func (t TextbookSlack) Decide(c *backfill.Cycle) {
 	}
 }
 
-// moveAged moves each job that has waited for long to its earliest start, in order of jobs.
+// moveAged moves each job that has waited for long to its earliest start, in order of jobs, until
+// those need the whole pool.
 func (t TextbookSlack) moveAged(c *backfill.Cycle) {
 	jobs := c.Fast().Planned()
 	slices.SortFunc(jobs, backfill.Compare)
+	moved := 0.0
 	for _, j := range jobs {
 		planned, _, _ := c.Reservation(j)
 		latest, promised := c.State().Guaranteed(j.ID)
-		if !promised || planned <= c.Now() ||
+		if !promised ||
 			float64(c.Now()-j.Submit) < t.Aging*max(0, 1-float64(t.Wide*share(c, j)))*float64(latest-j.Submit) {
+			continue
+		}
+		if moved >= 1 {
+			return
+		}
+		if moved += share(c, j); planned <= c.Now() {
 			continue
 		}
 		if start, a, ok := t.earliest(c, j, c.Now()); ok {

@@ -21,10 +21,12 @@ type young struct {
 	job *backfill.Job
 }
 
-// moveAged moves the reservations of aged jobs to their earliest starts, in order of jobs. A job is
-// aged when it has waited the option's share of the longest wait that it was promised; of a job that
-// needs a share w of the pool, 1-kw times that is enough, where k is the option wide. The parameter entered lists the jobs that
-// got reservations in this round.
+// moveAged moves the reservations of aged jobs to their earliest starts, in order of jobs, until
+// those that had their turn need the whole pool: if all of a long line of wide jobs moved, narrow
+// jobs would wait for all of them. A job is aged when it has waited the option's share of the longest
+// wait that it was promised; of a job that needs a share w of the pool, 1-kw times that is enough,
+// where k is the option wide. The parameter entered lists the jobs that got reservations in this
+// round.
 func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
 	a, ok := c.Fast().Memo().(*ages)
 	unsettled := slices.ContainsFunc(c.Fast().Round().Events, unsettles)
@@ -47,7 +49,12 @@ func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
 		return !waits
 	})
 	slices.SortFunc(a.aged, backfill.Compare)
+	moved := 0.0 // what those that may move need of the pool, together
 	for _, j := range a.aged {
+		if moved >= 1 {
+			return
+		}
+		moved += share(c, j)
 		planned, _, _ := c.Reservation(j)
 		if planned <= c.Now() {
 			continue
@@ -69,15 +76,19 @@ func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
 // ageAfter returns after which wait a job is aged if it was promised to wait no longer than longest.
 // Each operation is rounded once, so that every machine comes to the same result.
 func (p policy) ageAfter(c *backfill.Cycle, j *backfill.Job, longest backfill.Time) backfill.Time {
-	share := 0.0 // of the pool, that of the resource of which it is largest
+	// One of the longest waits, multiplied by the option, may be more than an instant can hold.
+	after := math.Ceil(p.aging * max(0, 1-float64(p.wide*share(c, j))) * float64(longest))
+	return backfill.Time(min(after, float64(backfill.Forever/2)))
+}
+
+// share returns which share of the pool a job needs, that of the resource of which it is largest.
+func share(c *backfill.Cycle, j *backfill.Job) (largest float64) {
 	for k, amount := range j.Request {
 		if all := c.Capacity()[k]; all > 0 {
-			share = max(share, float64(amount)*float64(j.Nodes)/float64(all))
+			largest = max(largest, float64(amount)*float64(j.Nodes)/float64(all))
 		}
 	}
-	// One of the longest waits, multiplied by the option, may be more than an instant can hold.
-	after := math.Ceil(p.aging * max(0, 1-float64(p.wide*share)) * float64(longest))
-	return backfill.Time(min(after, float64(backfill.Forever/2)))
+	return largest
 }
 
 // unsettles reports whether an event may change jobs that wait, what they were promised, or how much
