@@ -26,10 +26,12 @@ type Futures struct {
 // DefaultFutures is how many futures are played by default.
 const DefaultFutures = 32
 
-// Range is when a job begins to run in several futures: in a tenth of them not later than Low, in half of
-// them not later than Mid, and in nine of ten not later than High, by nearest rank. A job that does
-// not start in a future, which may have ended at its bounds, starts later there than in all others:
-// at [backfill.Forever].
+// Range is when a job begins to run in several futures: in a tenth of them not later than Low, in
+// half of them not later than Mid, and in nine of ten not later than High. Of n futures Low and High
+// are at the ranks (n + 1) / 10 and 9 (n + 1) / 10, or between the two starts next to these: one more
+// future like them starts the job within the range in eight of ten cases. Mid is one of the starts.
+// A job that does not start in a future, which may have ended at its bounds, starts later there than
+// in all others: at [backfill.Forever].
 type Range struct{ Low, Mid, High backfill.Time }
 
 // Ranges plays the futures. The callback start returns where future i begins; it is called by
@@ -115,13 +117,33 @@ func ranges(found []map[backfill.JobID]backfill.Time) map[backfill.JobID]Range {
 	ranges := make(map[backfill.JobID]Range, len(all))
 	for id, starts := range all {
 		slices.Sort(starts)
-		rank := func(percent int) backfill.Time {
-			if i := (percent*len(found) + 99) / 100; i <= len(starts) {
-				return starts[i-1]
-			}
-			return backfill.Forever
+		n := len(found)
+		ranges[id] = Range{
+			Low: tenths(1, starts, n), Mid: rank((n+1)/2, starts), High: tenths(9, starts, n),
 		}
-		ranges[id] = Range{Low: rank(10), Mid: rank(50), High: rank(90)}
 	}
 	return ranges
+}
+
+// rank returns the i-th of the starts, from 1; what is not among them comes later than all.
+func rank(i int, starts []backfill.Time) backfill.Time {
+	if i > len(starts) {
+		return backfill.Forever
+	}
+	return starts[i-1]
+}
+
+// tenths returns by when a job starts in so many of ten futures: between the two starts whose ranks
+// are next to that share of n + 1. The starts are those in n futures, in their order.
+func tenths(share int, starts []backfill.Time, n int) backfill.Time {
+	i, part := (n+1)*share/10, backfill.Time((n+1)*share%10)
+	below, above := rank(max(i, 1), starts), rank(min(i+1, n), starts)
+	switch {
+	case i < 1 || part == 0:
+		return below
+	case above == backfill.Forever:
+		return above
+	default:
+		return below + (above-below)*part/10
+	}
 }

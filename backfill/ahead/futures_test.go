@@ -3,6 +3,7 @@ package ahead_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,7 +36,7 @@ func TestRanges(t *testing.T) {
 			}
 		}}
 	}
-	all := map[backfill.JobID]ahead.Range{1: {4, 16, 29}, 2: {13, 25, 38}}
+	all := map[backfill.JobID]ahead.Range{1: {3, 16, 29}, 2: {12, 25, 38}}
 	for _, tt := range []struct {
 		name    string
 		futures ahead.Futures
@@ -63,6 +64,38 @@ func TestRanges(t *testing.T) {
 		require.NoError(t, err, tt.name)
 		require.Equal(t, tt.want, got, tt.name)
 		require.Zero(t, open, tt.name)
+	}
+}
+
+// TestRangesHold: of starts that are like those of the futures, eight of ten are within the range,
+// however many futures there are.
+func TestRangesHold(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, futures := range []int{9, 32} {
+		const tries, starts = 300, 100
+		within := 0
+		for range tries {
+			draw := func() backfill.Time { return 1 + backfill.Time(random.Int64N(100_000)) }
+			runs := make([]backfill.Time, futures)
+			for i := range runs {
+				runs[i] = draw()
+			}
+			s := begun(t, one(200_000, 9), rules(t, "easy", "fcfs"))
+			found, err := ahead.Futures{Count: futures, Workers: 1}.Ranges(t.Context(),
+				func() (ahead.Rules, func(), error) { return rules(t, "easy", "fcfs"), nil, nil },
+				func(i int) ahead.Start {
+					return ahead.Start{State: s.Clone(), End: func(_ *backfill.Job, at backfill.Time) backfill.Time {
+						return at + runs[i]
+					}}
+				}, ahead.Bounds{})
+			require.NoError(t, err)
+			for range starts {
+				if start := draw(); found[1].Low <= start && start <= found[1].High {
+					within++
+				}
+			}
+		}
+		require.InDelta(t, 0.8, float64(within)/(tries*starts), 0.03, "%d futures", futures)
 	}
 }
 

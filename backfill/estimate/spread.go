@@ -15,7 +15,7 @@ import (
 // All methods may be called concurrently.
 type Records struct {
 	labels [groups][]string
-	last   [groups]map[key][]pastRun
+	last   [groups]map[key][]pastJob
 
 	ended int // of how many jobs something is known
 
@@ -37,7 +37,17 @@ type pastRun struct {
 	over backfill.Time
 }
 
-func pastRunOf(e *Ended) pastRun { return pastRun{accuracyOf(e), max(0, e.Ran-e.Requested)} }
+// pastJob is a past run, and what jobs have in common that are more alike than others of the same
+// user.
+type pastJob struct {
+	pastRun
+	cpus    int64
+	program string
+}
+
+func pastJobOf(e *Ended) pastJob {
+	return pastJob{pastRun{accuracyOf(e), max(0, e.Ran-e.Requested)}, e.Cpus, e.Labels[executable]}
+}
 
 // compare orders runs by their length, of jobs that request the same.
 func (r pastRun) compare(s pastRun) int {
@@ -65,20 +75,46 @@ const (
 	groups
 )
 
-// Of each group the last jobs count, as users change what they do; and of the user's those that
-// request the same as the job once more, as they are often the same program. What is less alike
-// counts as much as so many jobs that are more alike: the next group makes up for what a group does
-// not know.
+// lastOfGroup is how many jobs of each group count, the last ones, as users change what they do; of
+// a user's, lastAlike more are looked through for those that are more alike than others.
 const (
 	lastOfGroup = 64
 	lastAlike   = 16
-	counts      = 40
 )
+
+// sources are what a spread is made of, from the jobs most alike to all. The first are those of the
+// user's jobs that are alike by the keys of the estimator learned, as they are often the same program;
+// they count again among all of the user's. What is less alike counts as much as so many jobs that are
+// more alike, rest: the next source makes up for what a source does not know.
+var sources = [...]struct {
+	group, level int
+	last         int
+	rest         uint64
+}{
+	{ofUser, sameProgram, lastOfKey, 8},
+	{ofUser, sameShape, lastOfKey, 8},
+	{ofUser, sameRequest, lastAlike, 40},
+	{ofUser, sameUser, lastOfGroup, 40},
+	{ofProject, anyJob, lastOfGroup, 40},
+	{ofAll, anyJob, lastOfGroup, 0},
+}
 
 // class is what a spread depends on.
 type class struct {
 	user, project key
-	requested     backfill.Time
+	stated        backfill.Time
+	cpus          int64
+	program       string
+}
+
+// alike reports whether a past job of a group is like those of the class, at a level of the keys.
+func (c *class) alike(past *pastJob, level int) bool {
+	if level >= sameUser {
+		return true
+	}
+	return past.requested == uint64(c.stated) &&
+		(level == sameRequest || c.cpus > 0 && past.cpus == c.cpus) &&
+		(level != sameProgram || c.program != "" && past.program == c.program)
 }
 
 // records keep the last jobs of each group, in the order of their ends.
@@ -90,7 +126,7 @@ type records struct {
 // record is a group of jobs.
 type record struct {
 	jobs int       // in the history
-	last []pastRun // the last of them; only ever appended to, as snapshots share the memory
+	last []pastJob // the last of them; only ever appended to, as snapshots share the memory
 }
 
 func newRecords(o options) records {
@@ -125,7 +161,7 @@ func (r *records) learn(e *Ended) {
 		if len(known.last) == lastOfGroup+lastAlike {
 			known.last = known.last[1:]
 		}
-		known.last = append(known.last, pastRunOf(e))
+		known.last = append(known.last, pastJobOf(e))
 	}
 }
 
@@ -154,7 +190,7 @@ func (s *Set) Records() *Records {
 	}
 	r := &Records{labels: s.records.labels, ended: s.history.Len(), known: map[class]*Spread{}}
 	for g, all := range s.records.tables {
-		r.last[g] = make(map[key][]pastRun, len(all))
+		r.last[g] = make(map[key][]pastJob, len(all))
 		for k, known := range all {
 			r.last[g][k] = known.last
 		}
@@ -165,50 +201,44 @@ func (s *Set) Records() *Records {
 // Len returns of how many jobs something is known.
 func (r *Records) Len() int { return r.ended }
 
-// Spread returns how the run times of jobs like this one are spread. It is empty if nothing is
-// known.
+// Spread returns how the run times of jobs like this one are spread: by the keys of the estimator
+// learned as far as the job's cpus and executable are known, and by its request, user and project.
+// It is empty if nothing is known.
 func (r *Records) Spread(j *Job) *Spread {
 	keys, _ := keysOf(j, &r.labels)
-	kind := class{user: keys[ofUser], project: keys[ofProject], requested: j.Requested}
+	kind := class{keys[ofUser], keys[ofProject], j.stated(), j.Cpus, j.Labels[executable]}
 	kind.user.unestimated = j.Unestimated
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.known[kind]
 	if known == nil {
-		known = r.spread(&keys, j.Requested)
+		known = r.spread(&keys, &kind)
 		r.known[kind] = known
 	}
 	return known
 }
 
-// spread makes a spread of the groups, each of which counts for what those before it do not know.
-func (r *Records) spread(keys *[groups]key, requested backfill.Time) *Spread {
+// spread makes a spread of the sources, each of which counts for what those before it do not know.
+func (r *Records) spread(keys *[groups]key, kind *class) *Spread {
 	s := &Spread{whose: keys[ofUser].value}
 	rest := uint64(1) << 40
-	add := func(jobs []pastRun, last bool) {
-		n := uint64(len(jobs))
+	for _, from := range sources {
+		first := len(s.points)
+		jobs := r.last[from.group][keys[from.group]]
+		for i := len(jobs) - 1; i >= 0 && len(s.points) < first+from.last; i-- {
+			if kind.alike(&jobs[i], from.level) {
+				s.points = append(s.points, point{pastRun: jobs[i].pastRun})
+			}
+		}
+		n := uint64(len(s.points) - first)
 		if n == 0 {
-			return
+			continue
 		}
-		each := rest / (n + counts)
-		if last {
-			each = rest / n
-		}
-		for _, r := range jobs {
-			s.points = append(s.points, point{r, each})
+		each := rest / (n + from.rest)
+		for i := range s.points[first:] {
+			s.points[first+i].upTo = each
 		}
 		rest -= n * each
-	}
-	user := r.last[ofUser][keys[ofUser]]
-	var alike []pastRun
-	for _, past := range slices.Backward(user) {
-		if past.requested == uint64(requested) && len(alike) < lastAlike {
-			alike = append(alike, past)
-		}
-	}
-	add(alike, false)
-	for g, jobs := range [groups][]pastRun{user, r.last[ofProject][keys[ofProject]], r.last[ofAll][keys[ofAll]]} {
-		add(jobs[max(0, len(jobs)-lastOfGroup):], g == ofAll)
 	}
 	slices.SortFunc(s.points, func(a, b point) int { return a.compare(b.pastRun) })
 	var sum uint64

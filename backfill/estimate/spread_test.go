@@ -65,6 +65,41 @@ func TestSpread(t *testing.T) {
 	require.Greater(t, draw("eve", 600, 0)[603], 5, "by as much, whatever they request")
 }
 
+// TestSpreadOfLikeJobs: of a user's jobs that request the same, those with as many cpus count most,
+// and of these those with the same executable. Without cpus all of them are alike.
+func TestSpreadOfLikeJobs(t *testing.T) {
+	set, err := estimate.New(estimate.Settings{}, nil, false, false, nil)
+	require.NoError(t, err)
+	job := func(program string, cpus int64) estimate.Job {
+		labels := map[string]string{"owner": "ann"}
+		if program != "" {
+			labels["executable"] = program
+		}
+		return estimate.Job{Requested: 1000, Cpus: cpus, Labels: labels}
+	}
+	draw := func(program string, cpus int64) map[backfill.Time]int {
+		j := job(program, cpus)
+		return drawnOf(set.Records().Spread(&j), 1000, 1000, 0)
+	}
+	for i := range backfill.Time(8) {
+		set.Learn(estimate.Ended{Job: job("sort", 4), Ran: 100, At: i})
+		set.Learn(estimate.Ended{Job: job("merge", 4), Ran: 200, At: i})
+		set.Learn(estimate.Ended{Job: job("sort", 8), Ran: 300, At: i})
+	}
+	all := draw("", 0)
+	require.InDelta(t, all[100], all[200], 3)
+	require.InDelta(t, all[100], all[300], 25, "the last 16 that request the same have one more of some")
+	require.Equal(t, all, draw("sort", 0), "which cpus is not known")
+	shape := draw("", 4)
+	require.Greater(t, shape[100], 400, "half of the last eight, which take half, and a third of the rest")
+	require.InDelta(t, shape[100], shape[200], 3)
+	program := draw("sort", 4)
+	require.Greater(t, program[100], 650, "eight take half, four a quarter")
+	require.Greater(t, program[200], program[300])
+	require.Greater(t, draw("sort", 8)[300], 800, "both take three quarters")
+	require.Equal(t, shape, draw("new", 4), "of a program that is not known")
+}
+
 // TestDraws: a run time that is drawn exceeds the request by no more than a past run did, is longer
 // than the job has run, and the longer the larger the number. What is known follows from the history.
 func TestDraws(t *testing.T) {
@@ -74,11 +109,12 @@ func TestDraws(t *testing.T) {
 				Requested:   backfill.Time(rapid.SampledFrom([]int{1, 7, 60, 3600}).Draw(t, name)),
 				Unestimated: rapid.Bool().Draw(t, "unestimated"), Labels: map[string]string{},
 			}
-			for _, label := range []string{"owner", "project"} {
+			for _, label := range []string{"owner", "project", "executable"} {
 				if value := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, label); value != "" {
 					j.Labels[label] = value
 				}
 			}
+			j.Cpus = rapid.Int64Range(0, 2).Draw(t, "cpus")
 			return j
 		}
 		bound := rapid.IntRange(1, 200).Draw(t, "bound")

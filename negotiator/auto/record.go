@@ -135,6 +135,7 @@ func (r *record) take(report *negotiator.Report, id backfill.JobID) *arrived {
 // of those who request a day end at once, and have waited in vain.
 func (a *arrived) draw(past *estimate.Records, now backfill.Time) backfill.Time {
 	asked := a.describe()
+	asked.Cpus = 0 // by request, user and project, as the default portfolio was measured
 	spread := past.Spread(&asked)
 	if spread.Empty() {
 		return a.runs

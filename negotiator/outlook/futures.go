@@ -86,7 +86,9 @@ func (d *drawn) runTime(j *backfill.Job, so backfill.Time) backfill.Time {
 		return o.RunTime(j)
 	}
 	requested := o.Requested(j)
-	spread := o.past.Spread(&estimate.Job{Requested: requested, Unestimated: j.Unestimated, Labels: j.Labels})
+	spread := o.past.Spread(&estimate.Job{
+		Requested: requested, Unestimated: j.Unestimated, Labels: j.Labels, Cpus: j.Width(),
+	})
 	if spread.Empty() {
 		return o.RunTime(j)
 	}
