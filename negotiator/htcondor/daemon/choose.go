@@ -10,8 +10,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 )
 
-// choosePatience is how long a choice of the policy may take. One that takes longer is given up.
-const choosePatience = time.Minute
+const (
+	// choosePatience is how long a choice of the policy may take. One that takes longer is given up.
+	choosePatience = time.Minute
+	// lookPatience is the same for a look back at a week: thousands of jobs are played from its first day on.
+	lookPatience = 10 * time.Minute
+)
 
 // dueChoice is a choice of the policy to be made beside the cycles.
 type dueChoice struct {
@@ -36,6 +40,7 @@ func (d *Daemon) see(r *negotiator.Report) {
 		select {
 		case d.due <- dueChoice{chooser, f}:
 		default:
+			d.log.Warn("a choice of the policy is left out, as the last ones are still being made")
 		}
 	}
 }
@@ -53,6 +58,9 @@ func (d *Daemon) choose(ctx context.Context) {
 }
 
 func (d *Daemon) chooseOnce(ctx context.Context, due dueChoice) {
+	looking, seen := context.WithTimeout(ctx, lookPatience)
+	due.chooser.LookBack(looking, due.from)
+	seen()
 	playing, done := context.WithTimeout(ctx, choosePatience)
 	defer done()
 	change, err := due.chooser.Choose(playing, due.from)
