@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +67,11 @@ func (c *Chooser) LookBack(ctx context.Context, f *Future) {
 	if h := c.judge(f, past.share, found, failed, err); h != nil {
 		c.tell(h)
 	}
+}
+
+// LookAlso adds what there is to look back at in a later future, which is given up.
+func (f *Future) LookAlso(later *Future) {
+	f.past, f.dropped = cmp.Or(later.past, f.past), append(f.dropped, later.dropped...)
 }
 
 func (c *Chooser) tell(h *Hindsight) {

@@ -36,9 +36,11 @@ func TestAPeriodCountsOnce(t *testing.T) {
 	require.NoError(t, (*told)[0].Wrong)
 	once := c.scores.means()
 	require.NotZero(t, once[1])
+	f.LookAlso(&Future{dropped: []string{"it was full"}})
 	c.LookBack(t.Context(), f)
 	require.Equal(t, once, c.scores.means())
-	require.Len(t, *told, 1)
+	require.Len(t, *told, 2)
+	require.Equal(t, "the base stays: it was full", (*told)[1].Text)
 }
 
 // TestAPeriodIsHandedOutOnce: so it is by See, also while no choice is due, which stays so.

@@ -30,19 +30,26 @@ type chosen struct {
 }
 
 // see has the chooser, if the pool has one, see a cycle. A choice that is due is made beside the
-// cycles, unless the last one is still under way.
+// cycles. If one waits already for that, it stands for the new one, but no period is lost.
 func (d *Daemon) see(r *negotiator.Report) {
 	chooser := d.o.Chooser()
 	if chooser == nil {
 		return
 	}
-	if f := chooser.See(r); f != nil {
-		select {
-		case d.due <- dueChoice{chooser, f}:
-		default:
-			d.log.Warn("a choice of the policy is left out, as the last ones are still being made")
-		}
+	f := chooser.See(r)
+	if f == nil {
+		return
 	}
+	next := dueChoice{chooser, f}
+	select {
+	case queued := <-d.due:
+		if queued.chooser == chooser && chooser.Stands(queued.from) {
+			queued.from.LookAlso(f)
+			next = queued
+		}
+	default:
+	}
+	d.due <- next // there is room, as nobody else sends
 }
 
 // choose makes the choices that are due, until the context ends.
