@@ -16,18 +16,18 @@
 //	chooser.TakeCharge(&config)
 //	result, err := condorsim.Run(ctx, workload, config, nil, chooser)
 //
-// The base is chosen anew each week by what each candidate would have done in it: the schedule as it was
-// at its beginning is kept, and played with the jobs that came and the run times that they had. So a
-// candidate that is better all the time is found, which an hour ahead shows little of. Jobs that left before
-// they ran are left out, and so are weeks in which the pool became another one.
+// The base is chosen anew each week by what each candidate would have done in it: the schedule as it
+// was at its beginning is kept, and played with the jobs that came and the run times that they had. So
+// a candidate that is better all the time is found, which an hour ahead shows little of. Jobs that left
+// before they ran are left out, and so are weeks in which the pool became another one.
 //
 // A candidate may be a plugin ([Find]). One that fails in a play, or so often in charge that it is given
 // up, is left out; if the base is, its fallback is played in its place.
 //
 // A [Chooser] is a sink of the cycles: after a cycle in which a choice is due it plays, and hands a
 // change over to the next cycle. A daemon calls [Chooser.See] after each cycle instead, and
-// [Chooser.LookBack] and [Chooser.Choose] beside the cycles. Nothing here has a clock or is random: the same cycles get the same choices, for
-// any number of workers.
+// [Chooser.LookBack] and [Chooser.Choose] beside the cycles. Nothing here has a clock or is random: the
+// same cycles get the same choices, for any number of workers.
 //
 // Files:
 //   - candidate.go: a policy with its order, and the portfolio

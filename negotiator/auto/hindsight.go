@@ -64,7 +64,7 @@ func (c *Chooser) LookBack(ctx context.Context, f *Future) {
 	if c.ended.Err() != nil || errors.Is(err, context.Canceled) {
 		return
 	}
-	if h := c.judge(f, past.share, found, failed, err); h != nil {
+	if h := c.judge(f, &past, found, failed, err); h != nil {
 		c.tell(h)
 	}
 }
@@ -80,18 +80,18 @@ func (c *Chooser) tell(h *Hindsight) {
 	}
 }
 
-// judge takes in what the candidates did in a period that was so long, as a share of what was asked for;
-// or why it could not be played. It returns nil if there was a restart since.
-func (c *Chooser) judge(f *Future, share float64, found []Measures, faults []error, err error) *Hindsight {
+// judge takes in what the candidates did in a period, or why it could not be played. It returns nil if
+// there was a restart since.
+func (c *Chooser) judge(f, past *Future, found []Measures, faults []error, err error) *Hindsight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.restarts != c.restarts {
 		return nil
 	}
-	h := &Hindsight{Now: f.now}
+	h := &Hindsight{Now: past.now}
 	if err == nil {
 		h.Failed = c.noteFaults(faults)
-		err = c.weighPeriod(found, share)
+		err = c.weighPeriod(found, past.share)
 	} else {
 		err = fmt.Errorf("its period could not be played: %w", err)
 	}
@@ -104,7 +104,8 @@ func (c *Chooser) judge(f *Future, share float64, found []Measures, faults []err
 	return h
 }
 
-// weighPeriod adds a period to the scores. It fails if the objective does not tell who did better.
+// weighPeriod adds a period to the scores, which is so long as a share of what was asked for. It fails if
+// the objective does not tell who did better.
 func (c *Chooser) weighPeriod(found []Measures, share float64) error {
 	if !slices.Contains(c.faults, nil) {
 		return errors.New("all candidates failed")

@@ -15,6 +15,7 @@ type hindsight struct {
 	c       *Chooser
 	length  backfill.Time
 	periods []*Future
+	over    []backfill.Time // when each was
 }
 
 func (h *hindsight) Cycle(r *negotiator.Report) error {
@@ -24,7 +25,7 @@ func (h *hindsight) Cycle(r *negotiator.Report) error {
 	}
 	h.c.record.see(r)
 	if f, _ := h.c.record.endPeriod(r, h.length); f != nil {
-		h.periods = append(h.periods, f)
+		h.periods, h.over = append(h.periods, f), append(h.over, r.Delta.Now)
 	}
 	return nil
 }
@@ -42,9 +43,12 @@ func TestHindsightIsTrue(t *testing.T) {
 		jobs := drawArrivals(t)
 		h := &hindsight{c: c, length: backfill.Time(rapid.IntRange(300, 3000).Draw(t, "period"))}
 		starts := schedule(t, jobs, config, h)
-		for _, f := range h.periods {
+		for i, f := range h.periods {
 			f.grain = 0
 			for id := range f.runs {
+				if starts[id]+jobs[id].runs <= h.over[i] {
+					require.Equal(t, jobs[id].runs, f.runs[id], "it is over")
+				}
 				f.runs[id] = jobs[id].runs
 			}
 			began := f.Outlook.Now()

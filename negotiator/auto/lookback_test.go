@@ -123,7 +123,7 @@ func TestALookBackOfBefore(t *testing.T) {
 	c, f, told := looking(t, map[string]string{"portfolio": "slack:fcfs slack:sjf"}, nil)
 	found := []Measures{{Jobs: 1, MeanBoundedSlowdown: 2}, {Jobs: 1, MeanBoundedSlowdown: 1}}
 	c.Restart()
-	require.Nil(t, c.judge(f, 1, found, nil, nil))
+	require.Nil(t, c.judge(f, f.past, found, nil, nil))
 	c.LookBack(t.Context(), f)
 	require.Empty(t, *told)
 	require.Equal(t, newScores(2), c.scores)
@@ -138,7 +138,7 @@ func TestAFailedBaseIsReplaced(t *testing.T) {
 	for _, slowdown := range []float64{1, 1.9, 2.1, 2} {
 		found = append(found, Measures{Jobs: 1, MeanBoundedSlowdown: slowdown})
 	}
-	h := c.judge(f, 1, found, nil, nil)
+	h := c.judge(f, f.past, found, nil, nil)
 	require.NoError(t, h.Wrong)
 	require.Equal(t, "slack:wfp", h.Base)
 	require.Equal(t, 1, c.Summary().Bases)

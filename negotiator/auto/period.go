@@ -112,7 +112,8 @@ func (p *period) over(r *record, report *negotiator.Report, length backfill.Time
 		p.ended = now
 	}
 	f = &Future{
-		runs: make(map[backfill.JobID]backfill.Time, len(p.known)), gone: map[backfill.JobID]bool{}, Horizon: p.ended - p.began,
+		runs: make(map[backfill.JobID]backfill.Time, len(p.known)), gone: map[backfill.JobID]bool{}, now: now,
+		Horizon: p.ended - p.began,
 	}
 	f.share = min(1, float64(f.Horizon)/float64(length))
 	switch {
