@@ -87,12 +87,14 @@ func TestAutoLiftsNoPromise(t *testing.T) {
 		in := drawTrace(inner)
 		w := fromTrace(inner, in, nil, len(in.Jobs))
 		portfolio := rapid.SliceOfNDistinct(rapid.SampledFrom(members), 2, 4, rapid.ID[string]).Draw(inner, "portfolio")
+		every := rapid.IntRange(1, 40).Draw(inner, "every")
+		base := rapid.SampledFrom([]int{0, every, every + 20}).Draw(inner, "base")
 		chooser, err := auto.New(map[string]string{
 			"portfolio": strings.Join(portfolio, " "), "guarantees": "true", "gain": "0", "work": "0",
-			"every":   strconv.Itoa(rapid.IntRange(1, 40).Draw(inner, "every")),
+			"every":   strconv.Itoa(every),
 			"horizon": strconv.Itoa(rapid.IntRange(0, 90).Draw(inner, "horizon")),
 			"window":  strconv.Itoa(rapid.IntRange(0, 90).Draw(inner, "window")),
-			"base":    strconv.Itoa(rapid.IntRange(0, 60).Draw(inner, "base")),
+			"base":    strconv.Itoa(base),
 		}, 1, nil)
 		require.NoError(inner, err)
 		config := link(t, "easy", nil)

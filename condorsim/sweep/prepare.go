@@ -65,6 +65,7 @@ func (s Settings) deciders(ctx context.Context, policy string, options map[strin
 		d.Close = d.chooser.Close
 		if s.Warn != nil {
 			d.chooser.Chosen = func(made *auto.Choice) { made.LogFailed(s.Warn) }
+			d.chooser.LookedBack = func(h *auto.Hindsight) { h.LogFailed(s.Warn) }
 		}
 		return d, nil
 	}

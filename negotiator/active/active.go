@@ -157,6 +157,7 @@ func (a *Activator) startChooser(ctx context.Context, s config.Config) (*Policy,
 		return nil, a.blame(err)
 	}
 	chooser.Chosen = func(made *auto.Choice) { made.Log(a.Logger.Info, a.Logger.Warn) }
+	chooser.LookedBack = func(h *auto.Hindsight) { h.Log(a.Logger.Info, a.Logger.Warn) }
 	if a.Users != nil {
 		chooser.Prioritize(*a.Users)
 	}

@@ -53,6 +53,7 @@ func TestFaults(t *testing.T) {
 		{"objective", "\"MeanWait\"", "which is no number"},
 		{"every", "0", "from 1 to"},
 		{"gain", "2", "from 0 to 1"},
+		{"base", "1", "base: 1 s is less than every=3600"},
 		{"gian", "2", "did you mean gain"},
 	} {
 		_, err := New(map[string]string{tt.option: tt.value}, 1, nil)

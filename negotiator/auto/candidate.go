@@ -59,8 +59,7 @@ func closeAll(all []Candidate) {
 func (c *Candidate) guarantees() bool { return c.Policy.Spec().Guarantees }
 
 // Usual is the default portfolio. The first is the base at first: it did best on the whole over twelve
-// traces. All have the estimator of [Spec] for the order, and give guarantees: beside easy more was lost by
-// the changes than it gained.
+// traces. All give guarantees: beside easy more was lost by the changes than it gained.
 const Usual = "slack-small:xfactor,slack-small:sjf,slack-small:wfp,slack"
 
 // Portfolio reads candidates from how users write them. With guarantees, those that give none are

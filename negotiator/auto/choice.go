@@ -19,11 +19,8 @@ type Choice struct {
 	Values   []float64
 	// InCharge and Chosen are indexes: of the candidate in charge before, and from then on.
 	InCharge, Chosen int
-	// Base is the index of the base from then on. Hindsight says what the last period told of it, if
-	// one was played for this choice: how many times the first one's the candidates' objectives were in
-	// the periods so far, the best first.
-	Base      int
-	Hindsight string
+	// Base is the index of the base.
+	Base int
 	// Why says why the one in charge was changed, or not; if the objective had no value, that is
 	// Wrong as well.
 	Why   string
@@ -39,10 +36,12 @@ type Failure struct {
 }
 
 // LogFailed tells which candidates are left out from now on.
-func (c *Choice) LogFailed(warn func(text string, about ...any)) {
+func (c *Choice) LogFailed(warn func(text string, about ...any)) { logFailed(c.Failed, c.Now, warn) }
+
+func logFailed(failed []Failure, now backfill.Time, warn func(text string, about ...any)) {
 	const longest = 300 // letters of the reason, which is the plugin's
-	for _, f := range c.Failed {
-		warn("a candidate is left out from now on, as it failed when it was played ahead", "t", c.Now, "candidate", f.Name,
+	for _, f := range failed {
+		warn("a candidate is left out from now on, as it failed when it was played ahead", "t", now, "candidate", f.Name,
 			"error", backfill.Printable(f.Err.Error(), longest))
 	}
 }
@@ -70,9 +69,6 @@ func (c *Choice) Text() string {
 // objective had no value. To the second it tells also which candidates are left out from now on.
 func (c *Choice) Log(info, warn func(text string, about ...any)) {
 	c.LogFailed(warn)
-	if c.Hindsight != "" {
-		info("base looked at in hindsight", "t", c.Now, "base", c.Names[c.Base], "why", c.Hindsight)
-	}
 	line, text := info, "policy stays"
 	switch {
 	case c.Wrong != nil:

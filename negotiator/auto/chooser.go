@@ -16,8 +16,9 @@ import (
 // Chooser chooses the policy of a pool. It may be a sink of the pool's cycles, which then wait while
 // it chooses; or See is called after each cycle, and Choose beside the cycles.
 type Chooser struct {
-	// Chosen is called with each choice; may be nil.
-	Chosen func(*Choice)
+	// Chosen is called with each choice, and LookedBack with what each look back has told; may be nil.
+	Chosen     func(*Choice)
+	LookedBack func(*Hindsight)
 
 	candidates []Candidate // the first is the base at first
 	objective  objective
@@ -37,7 +38,6 @@ type Chooser struct {
 	base     int
 	rebased  int             // changes of the base
 	scores   scores          // of the candidates in hindsight
-	past     *Future         // a period that is over and is to be played; nil: there is none
 	last     backfill.Time   // of the last choice
 	lastWork float64         // cpu seconds in the queue then
 	changed  backfill.Time   // of the last change
@@ -87,6 +87,10 @@ func New(given map[string]string, workers int, find Find) (*Chooser, error) {
 	c.scores = newScores(len(c.candidates))
 	if len(c.candidates) == 1 {
 		c.period = 0
+	}
+	if c.period > 0 && c.period < c.every {
+		closeAll(c.candidates)
+		return nil, wrong("base", fmt.Errorf("%d s is less than every=%d: a base stays for some choices", c.period, c.every))
 	}
 	c.ended, c.end = context.WithCancel(context.Background())
 	return c, nil
@@ -144,7 +148,7 @@ func (c *Chooser) Restart() {
 	defer c.mu.Unlock()
 	c.inCharge, c.last, c.lastWork, c.changed, c.begun = 0, -backfill.Forever, 0, -backfill.Forever, false
 	c.restarts++
-	c.rules, c.base, c.past = 0, 0, nil
+	c.rules, c.base = 0, 0
 	clear(c.faults)
 	c.scores = newScores(len(c.candidates))
 }
@@ -178,6 +182,7 @@ func (c *Chooser) Cycle(r *negotiator.Report) error {
 	if due == nil {
 		return nil
 	}
+	c.LookBack(context.Background(), due)
 	change, err := c.Choose(context.Background(), due)
 	if change != nil {
 		r.Negotiator().ChangeNext(*change)
@@ -185,8 +190,8 @@ func (c *Chooser) Cycle(r *negotiator.Report) error {
 	return err
 }
 
-// See takes in what a cycle reports. It returns what there is to choose from if a choice is due,
-// else nil.
+// See takes in what a cycle reports. It returns what there is to choose from, or to look back at, if that
+// is due, else nil. A period that is over is returned once.
 func (c *Chooser) See(r *negotiator.Report) *Future {
 	if r.Quiet {
 		return nil // else scavengers would have a say in when it is chosen
@@ -205,16 +210,22 @@ func (c *Chooser) See(r *negotiator.Report) *Future {
 	if why := r.Negotiator().GivenUp(); why != nil {
 		c.faults[c.rules] = cmp.Or(c.faults[c.rules], why)
 	}
+	f := new(Future)
+	var past *Future
+	var dropped []string
 	if c.period > 0 {
-		c.past = cmp.Or(c.record.endPeriod(r, c.period), c.past)
+		past, dropped = c.record.endPeriod(r, c.period)
 	}
-	if !c.due(r) && c.past == nil {
+	due := c.due(r)
+	switch {
+	case due:
+		*f = c.record.future(r)
+	case past == nil && dropped == nil:
 		return nil
 	}
-	f := c.record.future(r)
-	f.past = c.past
+	f.past, f.dropped, f.due, f.now = past, dropped, due, now
 	f.Head, f.Horizon, f.restarts, f.faults = c.every, c.horizon, c.restarts, slices.Clone(c.faults)
-	return &f
+	return f
 }
 
 // due reports whether a choice is due after a cycle. The base takes over again when nobody waits, at
@@ -236,24 +247,19 @@ func (c *Chooser) due(r *negotiator.Report) bool {
 	return true
 }
 
-// Choose plays the candidates ahead and finds the best. It returns the change that puts another
-// candidate in charge, which the caller is to make; nil if the one in charge stays. It may run beside
-// See, but only once at a time. An objective that has no value leaves the one in charge, and the
-// choice says so; an error is the context's or that of a play. A candidate that fails in a play is left
-// out until [Chooser.Restart]. A chooser that is closed chooses nothing.
+// Choose plays the candidates ahead and finds the best, if a choice is due. It returns the change that
+// puts another candidate in charge, which the caller is to make; nil if the one in charge stays. It may
+// run beside See, but only once at a time. An objective that has no value leaves the one in charge, and
+// the choice says so; an error is the context's or that of a play. A candidate that fails in a play is
+// left out until [Chooser.Restart]. A chooser that is closed chooses nothing.
 func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, error) {
 	c.playing.Lock()
 	defer c.playing.Unlock()
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer context.AfterFunc(c.ended, func() { stop(context.Cause(c.ended)) })()
-	made := Choice{Now: f.Outlook.Now(), Waiting: f.waiting, Names: c.names()}
+	ctx, stop := c.whileOpen(ctx)
+	defer stop()
+	made := Choice{Now: f.now, Waiting: f.waiting, Names: c.names()}
 	var faults []error
-	if f.past != nil {
-		c.lookBack(ctx, f, &made)
-	}
-	f.base = c.currentBase()
-	if f.waiting > 0 && c.ended.Err() == nil {
+	if f.base, f.faults = c.standing(); f.waiting > 0 && f.due && c.ended.Err() == nil {
 		var err error
 		f.prioritize(c.users)
 		made.Expected, faults, err = Play(ctx, *f, c.candidates, c.workers)
@@ -266,10 +272,10 @@ func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, er
 			return nil, fmt.Errorf("choose a policy: %w", err)
 		}
 	}
-	if c.ended.Err() != nil || !c.Stands(f) {
+	if c.ended.Err() != nil || !f.due || !c.Stands(f) {
 		return nil, nil //nolint:nilnil // nothing is chosen
 	}
-	made.Failed = append(made.Failed, c.leaveOut(faults)...)
+	made.Failed = c.leaveOut(faults)
 	change := c.settle(&made)
 	if c.Chosen != nil {
 		c.Chosen(&made)
@@ -277,10 +283,26 @@ func (c *Chooser) Choose(ctx context.Context, f *Future) (*negotiator.Change, er
 	return change, nil
 }
 
+// whileOpen returns a context that ends with the given one, or as the chooser is closed; stop is called
+// after use.
+func (c *Chooser) whileOpen(ctx context.Context) (open context.Context, stop func()) {
+	open, end := context.WithCancelCause(ctx)
+	forget := context.AfterFunc(c.ended, func() { end(context.Cause(c.ended)) })
+	return open, func() {
+		forget()
+		end(nil)
+	}
+}
+
 // leaveOut notes which candidates failed, and returns those that are new. Their twins end.
-func (c *Chooser) leaveOut(faults []error) (failed []Failure) {
+func (c *Chooser) leaveOut(faults []error) []Failure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.noteFaults(faults)
+}
+
+// noteFaults is leaveOut for those who have locked.
+func (c *Chooser) noteFaults(faults []error) (failed []Failure) {
 	for i, why := range faults {
 		if why != nil && c.faults[i] == nil {
 			c.faults[i] = why

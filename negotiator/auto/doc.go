@@ -16,29 +16,32 @@
 //	chooser.TakeCharge(&config)
 //	result, err := condorsim.Run(ctx, workload, config, nil, chooser)
 //
-// The base is chosen anew each week by what each candidate would have done in it: the schedule as it was
-// at its beginning is kept, and played with the jobs that came and the run times that they had. So a
-// candidate that is better all the time is found, which an hour ahead shows little of.
+// The base is chosen anew each week by what each candidate would have done in it: the schedule as it
+// was at its beginning is kept, and played with the jobs that came and the run times that they had. So
+// a candidate that is better all the time is found, which an hour ahead shows little of. Jobs that left
+// before they ran are left out, and so are weeks in which the pool became another one.
 //
 // A candidate may be a plugin ([Find]). One that fails in a play, or so often in charge that it is given
 // up, is left out; if the base is, its fallback is played in its place.
 //
 // A [Chooser] is a sink of the cycles: after a cycle in which a choice is due it plays, and hands a
-// change over to the next cycle. A daemon calls [Chooser.See] after each cycle instead, and plays
-// beside the cycles. Nothing here has a clock or is random: the same cycles get the same choices, for
-// any number of workers.
+// change over to the next cycle. A daemon calls [Chooser.See] after each cycle instead, and
+// [Chooser.LookBack] and [Chooser.Choose] beside the cycles. Nothing here has a clock or is random: the
+// same cycles get the same choices, for any number of workers.
 //
 // Files:
 //   - candidate.go: a policy with its order, and the portfolio
 //   - choice.go: what was chosen, and how it is told
 //   - chooser.go: when to choose
-//   - hindsight.go: what a week would have been under each, and which is the base
+//   - hindsight.go: looks back at a week, and says which is the base
 //   - measure.go: what a candidate is expected to give
 //   - objective.go: an expression that says which is best
 //   - options.go: what can be set
+//   - period.go: a week, kept to be played when it is over
 //   - play.go: plays the candidates ahead
 //   - priorities.go: whose jobs count for more
 //   - record.go: who arrived lately, and how long they ran
+//   - scores.go: how the candidates did in the weeks so far
 //   - settle.go: whether to change
 //   - summary.go: how often it chose, and who was in charge
 package auto

@@ -18,7 +18,7 @@ func Options() []backfill.Option {
 		{
 			Name: "portfolio", Default: Usual, Type: backfill.List,
 			Doc: "candidates as POLICY:ORDER, with options as POLICY:ORDER:NAME=VALUE, POLICY being a name or a plugin's " +
-				"path, in double quotes if it has a blank; the first is the base, which is in charge unless another one is better",
+				"path, in double quotes if it has a blank; the first is the base at first",
 		},
 		{
 			Name: "objective", Default: UsualObjective, Type: backfill.Text,
@@ -53,8 +53,8 @@ func Options() []backfill.Option {
 		},
 		{
 			Name: "base", Default: "604800", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
-			Doc: "after how long the base is chosen anew: the one that did best when what came in such periods is played " +
-				"in hindsight; 0: the first stays",
+			Doc: "after how long, at least every=, the base, which is in charge unless another one is better, is chosen " +
+				"anew: the one that did best when what came in such periods is played in hindsight; 0: the first stays",
 		},
 		{
 			Name: "window", Default: "86400", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},

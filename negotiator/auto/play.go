@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -23,7 +24,12 @@ type Future struct {
 
 	base              int                     // which of the candidates goes on
 	sets              []backfill.CandidateSet // that come at once
-	past              *Future                 // a period in hindsight, to be played first; may be nil
+	past              *Future                 // a period in hindsight, see LookBack; may be nil
+	dropped           []string                // why others are not played
+	share             float64                 // of a period: how long it is beside what was asked for
+	gone              map[backfill.JobID]bool // jobs that leave at once
+	now               backfill.Time           // of the cycle
+	due               bool                    // a choice is; else there is nothing but the past
 	priorities        *priorities             // nil: they do not count
 	faults            []error                 // why candidates are left out
 	waiting, restarts int
@@ -104,8 +110,10 @@ func (f *Future) play(ctx context.Context, c, base *Candidate, failed *fault) (m
 	start.Arrivals = f.Arrivals
 	start = f.Outlook.Taking(start, c.guarantees())
 	start.First.Candidates = f.sets
+	f.leave(start)
 	r := &run{Future: f, starts: map[backfill.JobID]backfill.Time{}, last: now}
 	r.jobs = slices.Concat(start.State.FirstWaiting(start.State.Waiting()), f.Arrivals)
+	r.jobs = slices.DeleteFunc(r.jobs, func(j *backfill.Job) bool { return f.gone[j.ID] })
 	end := backfill.Time(0)
 	if f.Horizon > 0 {
 		end = now + f.Horizon
@@ -126,6 +134,17 @@ func (f *Future) play(ctx context.Context, c, base *Candidate, failed *fault) (m
 		}
 	}
 	return r.measures(max(r.last, end)), nil
+}
+
+// leave has those who are gone leave in a play's first round.
+func (f *Future) leave(start ahead.Start) {
+	first := start.First
+	first.Events = slices.DeleteFunc(first.Events, func(e backfill.Event) bool { return e.Job != nil && f.gone[e.Job.ID] })
+	for _, id := range slices.Sorted(maps.Keys(f.gone)) {
+		if start.State.Job(id) != nil {
+			first.Events = append(first.Events, backfill.Event{Kind: backfill.Removed, JobID: id})
+		}
+	}
 }
 
 // coarse wraps the ends of jobs, so that they fall on multiples of the grain, a little earlier: many

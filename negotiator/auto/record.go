@@ -16,6 +16,7 @@ type record struct {
 	whose   func(backfill.JobID) string // says who a job's user is; nil: it does not matter
 	arrived []*arrived                  // of the window, in the order in which they came
 	period  *period                     // to be played once it is over; nil: there is none
+	crowded bool                        // none begins, and that was told
 }
 
 // arrived is a job that waits, runs or is in the window.
@@ -36,7 +37,9 @@ func newRecord(window backfill.Time, most int) (*record, error) {
 }
 
 // restart forgets all jobs, whose IDs others may have from now on.
-func (r *record) restart() { r.known, r.arrived, r.period = map[backfill.JobID]*arrived{}, nil, nil }
+func (r *record) restart() {
+	r.known, r.arrived, r.period, r.crowded = map[backfill.JobID]*arrived{}, nil, nil, false
+}
 
 // begin takes in what there was before the first cycle that is reported: the jobs of the pool and, unless
 // the record has runs of its own, how long former ones ran.
@@ -59,23 +62,7 @@ func (r *record) begin(report *negotiator.Report) {
 // see takes in what a cycle reports.
 func (r *record) see(report *negotiator.Report) {
 	d := &report.Delta
-	for _, id := range d.Completed {
-		a := r.known[id]
-		if delete(r.known, id); a == nil {
-			continue
-		}
-		ran, said := d.Ran[id]
-		if !said && a.began >= 0 {
-			ran, said = d.Now-a.began, true
-		}
-		if said && ran >= 0 {
-			a.runs, a.ended = max(1, ran), true
-			r.past.Learn(estimate.Ended{Job: a.describe(), Ran: ran, At: d.Now})
-		}
-	}
-	for _, id := range d.Removed {
-		delete(r.known, id)
-	}
+	r.seeGone(report)
 	for _, j := range d.Submitted {
 		if a := r.take(report, j.ID); a != nil {
 			r.period.come(a, d.Now)
@@ -100,6 +87,41 @@ func (r *record) see(report *negotiator.Report) {
 	r.forgetOld(d.Now)
 }
 
+// seeGone takes in who ended, left, or lost its place.
+func (r *record) seeGone(report *negotiator.Report) {
+	d := &report.Delta
+	for _, id := range d.Completed {
+		a := r.known[id]
+		if delete(r.known, id); a == nil {
+			continue
+		}
+		ran, said := d.Ran[id]
+		if !said && a.began >= 0 {
+			ran, said = d.Now-a.began, true
+		}
+		if said && ran >= 0 {
+			a.runs, a.ended = max(1, ran), true
+			r.past.Learn(estimate.Ended{Job: a.describe(), Ran: ran, At: d.Now})
+		} else {
+			a.leave(d.Now)
+		}
+	}
+	for _, id := range d.Removed {
+		if a := r.known[id]; a != nil {
+			a.leave(d.Now)
+			delete(r.known, id)
+		}
+	}
+	for _, id := range d.StartFailed {
+		if a := r.known[id]; a != nil {
+			a.began = -1
+		}
+	}
+	if len(d.SlotsDown) > 0 {
+		r.noteLost(report)
+	}
+}
+
 // forgetOld forgets who came before the window, and the first of those that are too many.
 func (r *record) forgetOld(now backfill.Time) {
 	old := 0
@@ -108,6 +130,22 @@ func (r *record) forgetOld(now backfill.Time) {
 	}
 	clear(r.arrived[:old])
 	r.arrived = r.arrived[old:]
+}
+
+// leave notes that a job is gone which did not run to its end: what it took is what it ran so far.
+func (a *arrived) leave(now backfill.Time) {
+	if a.began >= 0 {
+		a.runs, a.ended = max(1, now-a.began), true
+	}
+}
+
+// noteLost notes which jobs do not run any more, as they lost their slots.
+func (r *record) noteLost(report *negotiator.Report) {
+	for id, a := range r.known {
+		if !report.State.IsRunning(id) {
+			a.began = -1
+		}
+	}
 }
 
 // take notes a job as it is after a cycle; nil if it is gone.
@@ -189,10 +227,8 @@ func (r *record) future(report *negotiator.Report) Future {
 	now := report.Delta.Now
 	runs := make(map[backfill.JobID]backfill.Time, len(r.known)+len(r.arrived))
 	past := r.past.Records()
+	r.noteLost(report)
 	for id, a := range r.known {
-		if !report.State.IsRunning(id) {
-			a.began = -1 // it may have lost its slot
-		}
 		runs[id] = a.draw(past, now)
 	}
 	f := Future{waiting: report.State.Waiting(), runs: runs, whose: r.users(r.known)}

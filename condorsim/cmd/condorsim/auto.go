@@ -52,6 +52,7 @@ func (c *runCommand) chooser(ctx context.Context, w *condorsim.Workload, logger 
 	})
 	if err == nil {
 		chooser.Chosen = func(made *auto.Choice) { made.Log(logger.Info, logger.Warn) }
+		chooser.LookedBack = func(h *auto.Hindsight) { h.Log(logger.Info, logger.Warn) }
 	}
 	return chooser, err
 }

@@ -10,8 +10,12 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 )
 
-// choosePatience is how long a choice of the policy may take. One that takes longer is given up.
-const choosePatience = time.Minute
+const (
+	// choosePatience is how long a choice of the policy may take. One that takes longer is given up.
+	choosePatience = time.Minute
+	// lookPatience is the same for a look back at a week: thousands of jobs are played from its first day on.
+	lookPatience = 10 * time.Minute
+)
 
 // dueChoice is a choice of the policy to be made beside the cycles.
 type dueChoice struct {
@@ -26,18 +30,26 @@ type chosen struct {
 }
 
 // see has the chooser, if the pool has one, see a cycle. A choice that is due is made beside the
-// cycles, unless the last one is still under way.
+// cycles. If one waits already for that, it stands for the new one, but no period is lost.
 func (d *Daemon) see(r *negotiator.Report) {
 	chooser := d.o.Chooser()
 	if chooser == nil {
 		return
 	}
-	if f := chooser.See(r); f != nil {
-		select {
-		case d.due <- dueChoice{chooser, f}:
-		default:
-		}
+	f := chooser.See(r)
+	if f == nil {
+		return
 	}
+	next := dueChoice{chooser, f}
+	select {
+	case queued := <-d.due:
+		if queued.chooser == chooser && chooser.Stands(queued.from) {
+			queued.from.LookAlso(f)
+			next = queued
+		}
+	default:
+	}
+	d.due <- next // there is room, as nobody else sends
 }
 
 // choose makes the choices that are due, until the context ends.
@@ -53,6 +65,9 @@ func (d *Daemon) choose(ctx context.Context) {
 }
 
 func (d *Daemon) chooseOnce(ctx context.Context, due dueChoice) {
+	looking, seen := context.WithTimeout(ctx, lookPatience)
+	due.chooser.LookBack(looking, due.from)
+	seen()
 	playing, done := context.WithTimeout(ctx, choosePatience)
 	defer done()
 	change, err := due.chooser.Choose(playing, due.from)

@@ -119,3 +119,25 @@ func TestWhatIsInForceStays(t *testing.T) {
 		return guaranteed
 	})
 }
+
+// TestALookBackIsBesideTheChoice: a period that is over is looked back at beside the cycles, and that is told,
+// with a choice or without.
+func TestALookBackIsBesideTheChoice(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	chooser, err := auto.New(map[string]string{
+		"portfolio": "easy:fcfs easy:sjf", "window": "0", "every": "60", "base": "600",
+	}, 1, nil)
+	require.NoError(t, err)
+	o := w.options("easy")
+	chooser.TakeCharge(&o.Negotiator)
+	o.Logger = logTo(log)
+	chooser.LookedBack = func(h *auto.Hindsight) { h.Log(o.Logger.Info, o.Logger.Warn) }
+	o.Chooser = func() *auto.Chooser { return chooser }
+	_, end := run(t, o)
+	w.deltas <- negotiator.Delta{Now: 1000, SlotsUp: []*negotiator.Slot{w.slot}}
+	w.deltas <- negotiator.Delta{Now: 1010, Submitted: []*negotiator.Job{w.job(1, 4, 100), w.job(2, 4, 1000), w.job(3, 4, 10)}}
+	w.deltas <- negotiator.Delta{Now: 1110, Completed: []backfill.JobID{1}}
+	w.deltas <- negotiator.Delta{Now: 1700}
+	poll.Contains(t, `base looked at in hindsight: t=1700 base=easy:`, log.String)
+	require.NoError(t, end())
+}
