@@ -21,7 +21,8 @@ func TestReplacedWithoutRelease(t *testing.T) {
 	decide := func(r backfill.Round, at backfill.Placement) backfill.Decision {
 		c, err := s.Open(r)
 		require.NoError(t, err)
-		for _, more := c.Next(); more; _, more = c.Next() {
+		for more := true; more; {
+			_, more = c.Next()
 		}
 		c.Reserve(one, 5, at)
 		d, err := c.Close()
