@@ -136,7 +136,7 @@ func TestReadme(t *testing.T) {
 func TestSweeps(t *testing.T) {
 	cells := map[string]int{
 		"guarantees": 16 * 12, "guarantees-events": 16 * 11, "fairness": 15 * 4, "ibb": 5 * 7, "ibb-mixed": 5 * 4,
-		"ibb-nodes": 3, "auto": 12 * 6, "slack": 12 * 13, "slack-memory": 4 * 11, "slack-factor": 12 * 9,
+		"ibb-nodes": 3, "auto": 12 * 7, "slack": 12 * 13, "slack-memory": 4 * 11, "slack-factor": 12 * 9,
 		"estimates": 4 * 30, "estimates-partitions": 3 * 20, "estimates-intrepid": 26, "pilots": 5 * 3,
 		"preemption": 4 * 4, "scavengers": 15 * 4, "sc15": 5 * 5, "memory": 9 * 10,
 	}

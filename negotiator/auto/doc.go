@@ -7,19 +7,19 @@
 // sees what it costs those who come later. All run for as long as past jobs of their users suggest.
 //
 // Each candidate is played for as long as it would be in charge; then one of them, the base, goes on:
-// the first of the portfolio at first. So what is compared is what the next hour brings under another policy, and a
-// wrong choice costs little: it is made anew soon. This is a rollout (Bertsekas, Tsitsiklis and Wu,
-// "Rollout algorithms for combinatorial optimization", Journal of Heuristics 3, 1997).
+// the first of the portfolio at first. So what is compared is what the next hour brings under another
+// policy, and a wrong choice costs little: it is made anew soon. This is a rollout (Bertsekas, Tsitsiklis
+// and Wu, "Rollout algorithms for combinatorial optimization", Journal of Heuristics 3, 1997).
 //
 //	chooser, err := auto.New(map[string]string{"every": "3600"}, 2, nil)
 //	defer chooser.Close()
 //	chooser.TakeCharge(&config)
 //	result, err := condorsim.Run(ctx, workload, config, nil, chooser)
 //
-// The base is chosen anew each week by what each candidate would have done in it: the schedule as it
-// was at its beginning is kept, and played with the jobs that came and the run times that they had. So
-// a candidate that is better all the time is found, which an hour ahead shows little of. Jobs that left
-// before they ran are left out, and so are weeks in which the pool became another one.
+// If the option base says so, the base is chosen anew each week or so by what each candidate would have
+// done in it: the schedule as it was at its beginning is kept, and played with the jobs that came and the
+// run times that they had. Jobs that left before they ran are left out, and so are weeks in which the pool
+// became another one.
 //
 // A candidate may be a plugin ([Find]). One that fails in a play, or so often in charge that it is given
 // up, is left out; if the base is, its fallback is played in its place.

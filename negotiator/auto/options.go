@@ -52,7 +52,7 @@ func Options() []backfill.Option {
 			Doc: "by which share the queue's work must have changed since the last choice",
 		},
 		{
-			Name: "base", Default: "604800", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
+			Name: "base", Default: "0", Type: backfill.LengthOfTime, Range: backfill.Range{Low: 0, High: year},
 			Doc: "after how long, at least every=, the base, which is in charge unless another one is better, is chosen " +
 				"anew: the one that did best when what came in such periods is played in hindsight; 0: the first stays",
 		},
