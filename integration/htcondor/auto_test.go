@@ -14,7 +14,8 @@ import (
 func TestThePoolChoosesItsPolicy(t *testing.T) {
 	t.Parallel()
 	pool := ours(t, nil, "BACKFILL_POLICY = auto",
-		"BACKFILL_POLICY_OPTIONS = portfolio=\"easy:fcfs easy:sjf\" every=5 work=0 window=0")
+		// The order in charge when the running job ends decides, so a play is of a minute of it.
+		"BACKFILL_POLICY_OPTIONS = portfolio=\"easy:fcfs easy:sjf\" every=60 work=0 window=0")
 	full := pool.Submit("alice", sleep(45, 8, 1, estimate+"45"))
 	pool.WaitStatus(pooltest.Running, time.Minute, full...)
 	long := pool.Submit("alice", sleep(5, 8, 1, estimate+"3000"))
