@@ -11,6 +11,7 @@ import (
 type Machine struct {
 	Processors int64 // at least 1
 	Memory     int64 // MiB of the whole machine; 0: memory is no resource
+	GPUs       int64 // of the whole machine; 0: GPUs are no resource
 }
 
 // Job is one rigid job of a trace. Times are whole seconds.
@@ -30,6 +31,7 @@ type Job struct {
 	Beside uint32
 	Procs  int64 // in total, at least 1
 	Memory int64 // MiB in total; 0: none asked, or the machine has no memory
+	GPUs   int64 // in total; 0: none asked, or the machine has none
 	// Wait is how long the job waited, if recorded; else 0.
 	Wait int64
 	// Waited is how long it waited until the start that the file records, if HasWaited: what really
@@ -171,6 +173,7 @@ type Cleaning struct {
 	// EstimateHindsight counts estimates by attributes that jobs have only after they ran.
 	EstimateHindsight int `json:"estimate_hindsight,omitempty"`
 	EstimateRaised    int `json:"estimate_raised"`            // to the run time, with OverrunRaise
+	HeldBefore        int `json:"held_before,omitempty"`      // they arrive when they could first run, after their submission
 	Dependent         int `json:"dependent,omitempty"`        // submitted after the end of a preceding job
 	SubmittedLater    int `json:"submitted_later,omitempty"`  // of these, after that end and the think time
 	PrecedingAbsent   int `json:"preceding_absent,omitempty"` // submitted when they were, as that one is not left
@@ -251,6 +254,7 @@ func (count Cleaning) Remarks() []Remark {
 		{"estimate scaled", count.EstimateScaled, count.JobsLeft},
 		{"estimate raised to the run time", count.EstimateRaised, count.JobsLeft},
 		{"run time cut to the estimate", count.RunCut, count.JobsLeft},
+		{"held before they could run: they arrive then", count.HeldBefore, count.JobsLeft},
 		{"submitted after a preceding job", count.Dependent, count.JobsLeft},
 		{"recorded submission later than that", count.SubmittedLater, count.Dependent},
 		{"preceding job left out", count.PrecedingAbsent, count.JobsLeft},
