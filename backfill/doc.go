@@ -91,6 +91,7 @@
 //   - elapsed.go: the events that the host adds: overruns, missed starts, changed candidates
 //   - correction.go: when jobs are expected to end that have outlived what was predicted
 //   - resume.go: continuing from a snapshot
+//   - redo.go: telling of rounds that are over, and deciding them again
 //   - policy.go: a policy by name, with its options
 //   - option.go, values.go: options, their checks and their values
 //   - describe.go: checks of how a policy describes itself; it may be an untrusted plugin

@@ -52,6 +52,9 @@ type Repeatable interface {
 // Again creates another decider of the same policy with the same options.
 func (l *Linked) Again(context.Context) (Decider, error) { return Link(l.spec, l.options) }
 
+// Options are the options that were given to the policy.
+func (l *Linked) Options() map[string]string { return l.options }
+
 // Spec describes the policy.
 func (l *Linked) Spec() PolicySpec { return l.spec }
 
@@ -109,13 +112,15 @@ type Host struct {
 	// fallback decides a round when the main policy's decision is refused.
 	fallback Decider
 	refused  func(Refusal)
-	patience patience     // with main
-	breaks   bool         // see BreakOff
-	most     int64        // bytes of a plan; 0: any number
-	over     func() error // of the round, if it may be broken off
-	givenUp  error        // why main is not asked any more; nil: it is
-	lets     bool         // the next round lets the jobs wait again that a former policy held
-	events   []Event      // buffer for the events of a round
+	patience patience      // with main
+	breaks   bool          // see BreakOff
+	most     int64         // bytes of a plan; 0: any number
+	over     func() error  // of the round, if it may be broken off
+	givenUp  error         // why main is not asked any more; nil: it is
+	lets     bool          // the next round lets the jobs wait again that a former policy held
+	events   []Event       // buffer for the events of a round
+	watch    func(Settled) // what is told of rounds; may be nil
+	failure  error         // of the round under way: why main's decision did not count
 }
 
 // NewHost creates a host whose active policy is main. It returns an error unless main and fallback
@@ -151,6 +156,7 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 		return err
 	}
 	next.events, next.planning, next.breaks, next.most = h.events, h.planning, h.breaks, h.most
+	next.watch = h.watch
 	next.lets = true
 	*h = *next
 	return nil
@@ -242,6 +248,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	}
 	h.keyed, h.lets = true, false
 	h.main.Decided(r, d, own)
+	h.settled(&r, &d, own)
 	return d, nil
 }
 
@@ -330,6 +337,7 @@ func (e Event) returns() bool {
 // decide stores the decision in d, and reports whether it is the main policy's own. The round and
 // the decision are passed by address because copies would be a large part of what a round costs.
 func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err error) {
+	h.failure = nil
 	if h.State.idle(r) {
 		return false, h.take(ctx, r, nothing{}, d)
 	}
@@ -352,6 +360,7 @@ func (h *Host) decide(ctx context.Context, r *Round, d *Decision) (own bool, err
 	if errors.Is(err, ErrTooLarge) {
 		return false, err
 	}
+	h.failure = refused.err
 	if err = refused.err; h.givenUp == nil {
 		if err = h.patience.failedWith(err); errors.Is(err, ErrGivenUp) {
 			h.givenUp = err

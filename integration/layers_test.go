@@ -49,9 +49,9 @@ var arrows = []struct{ importer, may, tests string }{
 
 	{"plugins/...", "backfill/... plugins/...", ""},
 	{"plugins/{policyv1,version}", "", ""},
-	{"plugins/internal/wire", "backfill backfill/profile plugins/policyv1", ""},
-	{"plugins/host", "backfill backfill/profile plugins/{internal/wire,policyv1}", "backfill/... plugins/{sdk,serve}"},
-	{"plugins/sdk", "backfill plugins/{internal/wire,policyv1,version}", "backfill/..."},
+	{"plugins/wire", "backfill backfill/profile plugins/policyv1", ""},
+	{"plugins/host", "backfill backfill/profile plugins/{wire,policyv1}", "backfill/... plugins/{sdk,serve}"},
+	{"plugins/sdk", "backfill plugins/{wire,policyv1,version}", "backfill/..."},
 	{"plugins/choose", "backfill/... plugins/host", "plugins/serve"},
 	{"plugins/examples/cookbook", "backfill backfill/scan", "backfill/..."},
 
@@ -64,6 +64,9 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
 	{"negotiator/drains", "backfill backfill/inwords", "negotiator"},
 	{"negotiator/instant", "", ""},
+	{"negotiator/record", "backfill classad negotiator negotiator/{packed,record/recordv1} plugins/{policyv1,wire}", ""},
+	{"negotiator/record/recordv1", "", ""},
+	{"negotiator/record/replay", "backfill negotiator/{record,record/recordv1} plugins/{policyv1,wire}", ""},
 	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/auto", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/source", "negotiator/config negotiator/htcondor/condorconfig", ""},
@@ -150,7 +153,8 @@ var arrows = []struct{ importer, may, tests string }{
 	{
 		"condorsim", "classad backfill/... negotiator negotiator/{concurrency,instant,outlook,packed,preempt} " +
 			"negotiator/htcondor/accountant condorsim/input/... condorsim/output/{metrics,wholefile} condorsim/profileevents",
-		"condorsim/output/{jobtable,report} configs negotiator/auto negotiator/htcondor/accountant/stockmodel",
+		"condorsim/output/{jobtable,report} configs negotiator/auto negotiator/htcondor/accountant/stockmodel " +
+			"negotiator/record negotiator/record/{recordv1,replay} plugins/policyv1",
 	},
 	{"condorsim/profileevents", "backfill backfill/profile", "backfill/..."},
 	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},

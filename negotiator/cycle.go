@@ -25,6 +25,9 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if n.clock != nil {
 		began = n.clock()
 	}
+	if n.recorder != nil {
+		n.recorder.Told(n, delta)
+	}
 	r, matches := &n.last, n.last.Matches[:0]
 	*r = Report{}
 	r.Delta, r.Matches, r.State = *delta, matches, n.host.State

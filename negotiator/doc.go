@@ -31,6 +31,7 @@
 //	takeover.go    what jobs that are to take over still need, which is kept from scavengers
 //	displace.go    jobs that take over from running ones, in a second round (package preempt)
 //	report.go      what came of a cycle
+//	recorder.go    who is told of cycles, to write them down (package record)
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	basis.go       what the predicted run time of a job rests on
 //	review.go      what runs show of users' words, and who is planned anew for it

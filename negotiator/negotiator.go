@@ -60,6 +60,8 @@ type Config struct {
 	Preemption preempt.Rules
 	// World is what expressions of ads learn from outside the ads, besides the instant of the cycle.
 	World World
+	// Recorder writes all cycles down; may be nil.
+	Recorder Recorder
 	// Refused is called with each decision that was refused; may be nil.
 	Refused func(backfill.Refusal)
 	// Changes brings the changes that [Run] and [Decide] make before a cycle; may be nil. See also
@@ -109,6 +111,7 @@ type Negotiator struct {
 	asked       *Change          // for by ChangeNext; nil: nothing
 	clock       func() time.Time // may be nil
 	world       World
+	recorder    Recorder      // may be nil
 	renewed     bool          // the policy, or what it is asked with, has changed since it was last asked
 	again       backfill.Time // a further cycle is due, as this one started jobs beside which others may begin; see free.go
 
@@ -174,6 +177,9 @@ func New(c Config) (*Negotiator, error) {
 		return nil, err
 	}
 	host.SetPlanning(c.Planning)
+	if c.Recorder != nil {
+		host.Watch(c.Recorder.Decided)
+	}
 	request := func(ad *classad.ClassAd) (backfill.Vector, error) { return c.Schema.Request(ad, 1) }
 	return &Negotiator{
 		schema:      c.Schema,
@@ -193,6 +199,7 @@ func New(c Config) (*Negotiator, error) {
 		changes:     c.Changes,
 		clock:       c.Clock,
 		world:       c.World,
+		recorder:    c.Recorder,
 		again:       backfill.Forever,
 	}, nil
 }
@@ -215,6 +222,9 @@ func (n *Negotiator) Change(c Change) error {
 		predictions.tell(n.State())
 	}
 	n.renewed = true
+	if n.recorder != nil {
+		n.recorder.Changed(n)
+	}
 	return nil
 }
 

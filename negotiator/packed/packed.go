@@ -90,6 +90,8 @@ type Reader struct {
 	text   *bufio.Reader
 	stop   func()
 	from   *source
+
+	firstLine string // with which what is no text may begin; "": with none
 }
 
 // source is a file. It notes what is wrong with reading it, which is no fault of what it holds.
@@ -114,7 +116,13 @@ const readAhead = 64 << 10
 // Close. If the file is cut off, NewReader or Read returns a *TruncatedError, and if it is damaged a
 // *DamagedError. What begins as no text does is a *NoTextError. A [Reader] is returned as it is: its text
 // is decompressed already.
-func NewReader(r io.Reader) (*Reader, error) {
+func NewReader(r io.Reader) (*Reader, error) { return newReader(r, "") }
+
+// NewReaderOf is NewReader for a format that is no text but begins with a line that names it. Anything else that
+// is no text is an error as it is there.
+func NewReaderOf(r io.Reader, firstLine string) (*Reader, error) { return newReader(r, firstLine) }
+
+func newReader(r io.Reader, firstLine string) (*Reader, error) {
 	if opened, ok := r.(*Reader); ok {
 		return opened, nil
 	}
@@ -124,7 +132,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	p := &Reader{text: file, stop: func() {}, from: from}
+	p := &Reader{text: file, stop: func() {}, from: from, firstLine: firstLine}
 	for _, f := range formats() {
 		if bytes.HasPrefix(begin, f.magic) {
 			p.Format = f.name
@@ -167,6 +175,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 func (p *Reader) begin() error {
 	skipMark(p.text)
 	head, _ := p.text.Peek(min(p.text.Buffered(), 512)) // the next read returns the error
+	if p.firstLine != "" && bytes.HasPrefix(head, []byte(p.firstLine)) {
+		return nil
+	}
 	if kind := kinds.NoText(head); kind != nil {
 		return &NoTextError{kind}
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/policies/conservative"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
 	"github.com/condor-backfill/condor-backfill/backfill/scan"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // bad returns policies that each do one thing wrong.

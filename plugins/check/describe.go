@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/plugins/host"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // handshake starts the plugin as every host does. The check fails if the plugin works only

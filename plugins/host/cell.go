@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // Nobody is the user as whom plugins run where nothing else is said, and where the host may choose.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/hashicorp/go-plugin"
 
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // Command says how to start a plugin.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // described returns the policy as the plugin describes it, after checking the given options against

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // runThroughTrouble runs a policy that is EASY where it decides at all. The fallback is EASY too,

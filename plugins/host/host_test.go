@@ -23,10 +23,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/integration/thorough"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
 	"github.com/condor-backfill/condor-backfill/plugins/serve"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // The tests' executable is its own plugin.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // How many bytes a plugin may send over gRPC, whatever is in them: frames that ask for nothing cost

@@ -19,9 +19,9 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/policies/easy"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // trouble is the label of the job at whose arrival the misbehaving policies fail. Otherwise they

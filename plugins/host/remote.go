@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // NoDeadline is the deadline of decisions that may take as long as they like, such as under a debugger.
@@ -243,6 +243,9 @@ func (r *Remote) Again(ctx context.Context) (backfill.Decider, error) {
 	}
 	return newRemote(ctx, r.options, r.log, r.connect)
 }
+
+// Options are the options that were given to the policy.
+func (r *Remote) Options() map[string]string { return r.options.Policy }
 
 // Spec returns the policy's description of itself; it has no New.
 func (r *Remote) Spec() backfill.PolicySpec { return r.spec }

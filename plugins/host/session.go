@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // session is the conversation with a plugin. Every question has one answer, and nothing is received

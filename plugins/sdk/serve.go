@@ -24,9 +24,9 @@ import (
 	"google.golang.org/grpc/stats"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 	"github.com/condor-backfill/condor-backfill/plugins/version"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // Serve serves the policy to the host that started this process, and returns when the host is done

@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/plugins/internal/wire"
 	"github.com/condor-backfill/condor-backfill/plugins/sdk"
+	"github.com/condor-backfill/condor-backfill/plugins/wire"
 )
 
 // IfChild serves the policy that the arguments (without the program's name) ask for and ends the

@@ -65,6 +65,12 @@ var helpTexts = cli.Texts{
 	"run_plugin_dir":   "Where to look for backfill-NAME first; may be repeated.",
 	"run_deadline": "How long a plugin may take to decide a round, 10s by default; 0: as long as it likes, as under a " +
 		"debugger.",
+	"replay_with": "Policy that is to decide instead: a plugin's path or a policy's name, such as the next version of the " +
+		"one in the record.",
+	"replay_go_on": "Go on behind a round that differs, with what was decided then, and count all that differ.",
+	"replay_dump_dir": "Where the state of the first round that differs is written as an instance; the working folder by " +
+		"default.",
+	"run_record": "Write down what the pool told and what was decided, for condorsim replay; see negotiator/record/README.md.",
 	"run_dump_refused": "Write refused and failed rounds to this folder, the first of each kind and ten in all, as " +
 		"instances that play the round alone; the log names each with the command that runs it.",
 	"run_fst": "Find fair start times, strict, relaxed or both (strict,relaxed): what each job's start would be" +

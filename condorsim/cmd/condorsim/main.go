@@ -36,6 +36,7 @@ Examples:
   condorsim run --workload trace.swf --order wfp --estimates combined --history-share 0.2
   condorsim run --instance small.json --policy ./backfill-mine
   condorsim run --workload lublin-128 --policy conservative --estimate-model accurate
+  condorsim run --workload trace.swf --policy slack --record slack.rec && condorsim replay slack.rec
   condorsim sweep guarantees --traces ~/traces --out guarantees
   condorsim report guarantees --baseline easy
   condorsim keys sweep
@@ -50,6 +51,7 @@ type commands struct {
 	Run      runCommand      `cmd:"" help:"Run one workload under one policy."`
 	Sweep    sweepCommand    `cmd:"" help:"Run a matrix of workloads and policies."`
 	Study    studyCommand    `cmd:"" help:"What happened on a pool, and what would have been: policies, more slots, limits."`
+	Replay   replayCommand   `cmd:"" help:"Decide the rounds of a record again, and compare."`
 	Report   reportCommand   `cmd:"" help:"Show the results of a sweep in one HTML page."`
 	Workload workloadCommand `cmd:"" help:"Look at traces, change them and make them up."`
 	Keys     keysCommand     `cmd:"" help:"Show every key of a sweep's file or a pool's description, with an example."`

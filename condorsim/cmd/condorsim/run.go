@@ -80,6 +80,7 @@ type runCommand struct {
 	Predictions bool   `group:"Output" help:"${run_predictions}"`
 	RawNames    bool   `group:"Output" help:"${run_raw_names}"`
 	Gantt       string `group:"Output" placeholder:"FILE" help:"${run_gantt}"`
+	Record      string `group:"Output" placeholder:"FILE" help:"${run_record}"`
 	JSON        bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
 	Timing      bool   `group:"Output" help:"${run_timing}"`
 	DumpDir     string `group:"Output" default:"." placeholder:"DIR" help:"${run_dump_dir}"`
@@ -177,11 +178,18 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	}
 	collectSeldom(len(w.Jobs))
 
+	recorder, err := c.recording(w, &config)
+	if err != nil {
+		return cli.Bad(err)
+	}
 	timing := c.timed(&config)
 	bar := cli.NewProgress("jobs")
 	sinks := c.dumping(w, &config, logger, []negotiator.Sink{&progress{bar: bar, total: int64(len(w.Jobs))}})
 	result, err := c.simulate(ctx, w, config, choosing(chooser, config, sinks)...)
 	bar.Done()
+	if recorder != nil {
+		err = cmp.Or(err, recorder.Close())
+	}
 	if err != nil {
 		return c.saved(err)
 	}

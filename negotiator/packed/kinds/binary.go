@@ -39,6 +39,7 @@ func archives() []*Kind {
 		magic("a tar archive", "unpack it with tar -xf", 257, "ustar"),
 		magic("a Parquet file", exported, 0, "PAR1"),
 		magic("an SQLite database", exported, 0, "SQLite format 3\x00"),
+		magic("a record of a negotiator", "replay it with condorsim replay", 0, "condor-backfill record "),
 		magic("a PDF document", textFile, 0, "%PDF-"),
 		magic("a program", textFile, 0, "\x7fELF", "MZ\x90\x00", "\xcf\xfa\xed\xfe"),
 		magic("an image", textFile, 0, "\x89PNG", "\xff\xd8\xff", "GIF8"),

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/record"
+	"github.com/condor-backfill/condor-backfill/plugins/version"
+)
+
+// recording has the run be recorded, if that is requested; else it returns nil.
+func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config) (*record.Recorder, error) {
+	if c.Record == "" {
+		return nil, nil //nolint:nilnil // nil is a record that is not wanted
+	}
+	settings := map[string]string{"placement": c.Placement}
+	for key, value := range map[string]string{"order": config.Policy.Spec().OrderUnless(c.Order), "estimates": c.Estimates} {
+		if value != "" {
+			settings[key] = value
+		}
+	}
+	program, err := version.ID()
+	if err != nil {
+		return nil, err
+	}
+	recorder, err := record.New(record.Options{Path: c.Record, Replace: true, Wait: true, Clock: time.Now},
+		func() record.About {
+			return record.About{
+				Program: "condorsim " + program, Pool: w.Name, UnixStart: w.UnixStart,
+				StartSlack: config.StartSlack, DefaultEstimate: config.DefaultEstimate, Settings: settings,
+			}
+		})
+	if err == nil {
+		config.Recorder = recorder
+	}
+	return recorder, err
+}

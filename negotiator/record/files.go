@@ -1,0 +1,165 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// files are the files of a record: the one that is written, and former ones beside it, which are named after
+// the time of day at which they were replaced.
+type files struct {
+	o    Options
+	file *os.File // nil: not opened yet
+	size int64
+	// begun says that what was there before is out of the way.
+	begun bool
+}
+
+const (
+	stamp = "20060102T150405Z"
+	mode  = 0o640 // names of users are nobody else's business
+)
+
+// openFiles checks that a record can be written.
+func openFiles(o Options) (*files, error) {
+	file, err := os.OpenFile(o.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, mode)
+	if err != nil {
+		return nil, fmt.Errorf("record: %w; check the path", err)
+	}
+	info, err := file.Stat()
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("record: %s is no file that can be kept under another name; name a file", o.Path)
+	}
+	return &files{o: o}, nil
+}
+
+// next begins a file. What is there already is kept under another name.
+func (f *files) next() error {
+	if err := f.close(); err != nil {
+		return err
+	}
+	info, err := os.Stat(f.o.Path)
+	switch {
+	case err != nil || info.Size() == 0:
+	case f.o.Replace && !f.begun:
+		err = os.Truncate(f.o.Path, 0)
+	default:
+		err = os.Rename(f.o.Path, f.former())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f.begun = true
+	f.file, err = os.OpenFile(f.o.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, mode)
+	f.size = 0
+	return errors.Join(err, f.prune())
+}
+
+// former returns a name for the file that is replaced.
+func (f *files) former() string {
+	name := f.o.Path + "." + f.o.Clock().UTC().Format(stamp)
+	for n := 1; ; n++ {
+		path := name
+		if n > 1 {
+			path += "-" + strconv.Itoa(n)
+		}
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return path
+		}
+	}
+}
+
+// write appends a frame.
+func (f *files) write(frame []byte) error {
+	n, err := f.file.Write(frame)
+	f.size += int64(n)
+	if err == nil && f.o.Total > 0 {
+		err = f.prune()
+	}
+	return err
+}
+
+func (f *files) close() error {
+	if f.file == nil {
+		return nil
+	}
+	err := f.file.Close()
+	f.file = nil
+	return err
+}
+
+var formerName = regexp.MustCompile(`^\d{8}T\d{6}Z(-\d+)?$`)
+
+// Former returns the former files of the record at a path, the oldest first.
+func Former(path string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	type former struct {
+		path string
+		at   time.Time
+		n    int
+	}
+	var all []former
+	for _, e := range entries {
+		end, found := strings.CutPrefix(e.Name(), filepath.Base(path)+".")
+		if !found || !formerName.MatchString(end) || !e.Type().IsRegular() {
+			continue
+		}
+		day, number, _ := strings.Cut(end, "-")
+		at, parseErr := time.Parse(stamp, day)
+		if parseErr != nil {
+			continue
+		}
+		n, _ := strconv.Atoi(number)
+		all = append(all, former{filepath.Join(filepath.Dir(path), e.Name()), at, n})
+	}
+	slices.SortFunc(all, func(a, b former) int {
+		if c := a.at.Compare(b.at); c != 0 {
+			return c
+		}
+		return a.n - b.n
+	})
+	paths := make([]string, len(all))
+	for i, f := range all {
+		paths[i] = f.path
+	}
+	return paths, nil
+}
+
+// prune deletes the oldest files while all of them are too large. The one that is written stays.
+func (f *files) prune() error {
+	if f.o.Total <= 0 {
+		return nil
+	}
+	former, err := Former(f.o.Path)
+	if err != nil {
+		return err
+	}
+	sizes, all := make([]int64, len(former)), f.size
+	for i, path := range former {
+		if info, statErr := os.Stat(path); statErr == nil {
+			sizes[i] = info.Size()
+			all += info.Size()
+		}
+	}
+	for i := 0; i < len(former) && all > f.o.Total; i++ {
+		if err = os.Remove(former[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		all -= sizes[i]
+	}
+	return nil
+}

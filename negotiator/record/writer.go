@@ -1,0 +1,256 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Magic begins the text of each file, before it is compressed. The number is the version of the format.
+const Magic = "condor-backfill record 1\n"
+
+const (
+	// frameText is how many bytes of entries make a frame.
+	frameText = 256 << 10
+	// mostWaiting bounds the bytes of entries that wait to be written, if nobody waits for the disk.
+	mostWaiting = 64 << 20
+)
+
+// Options say where a record is written, and how.
+type Options struct {
+	// Path is the file that is written. What it holds already is kept under another name, see README.md.
+	Path string
+	// Replace has what it holds already be overwritten instead.
+	Replace bool
+	// FileSize and Age bound a file: then another one begins. Total bounds all of them, the oldest being
+	// deleted. 0: no bound.
+	FileSize, Total int64
+	Age             time.Duration
+	// Clock tells the time of day, by which files are named and age.
+	Clock func() time.Time
+	// Tick has what was told so far written, whenever it ticks; nil: only whole frames are written, so the
+	// same cycles make the same bytes.
+	Tick <-chan time.Time
+	// Wait has cycles wait for the disk. Else the record stops where a disk cannot follow.
+	Wait bool
+	// Failed is called, once and by another goroutine, if the record stops; may be nil.
+	Failed func(error)
+}
+
+// errSlow says that a disk cannot follow.
+var errSlow = fmt.Errorf("the disk does not follow: %d MiB wait to be written", mostWaiting>>20)
+
+// writer compresses entries and writes them, beside the cycles.
+type writer struct {
+	o      Options
+	failed chan struct{} // closed when it stops
+	ended  chan struct{} // closed when all is written
+
+	mu     sync.Mutex
+	wake   *sync.Cond // something is to be written, or was
+	text   []byte     // of entries, that are to be written
+	cuts   []int      // where in the text another file begins
+	flush  bool       // also less than a frame
+	closed bool
+	size   int64 // of the file
+	began  time.Time
+	error  error
+}
+
+// New begins a record. Errors say that there can be none at that path.
+func New(o Options, about func() About) (*Recorder, error) {
+	files, err := openFiles(o)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{o: o, failed: make(chan struct{}), ended: make(chan struct{}), began: o.Clock()}
+	w.wake = sync.NewCond(&w.mu)
+	go w.run(files)
+	if o.Tick != nil {
+		go w.tick()
+	}
+	return &Recorder{writer: w, about: about}, nil
+}
+
+// append adds the text of an entry to what is to be written.
+func (w *writer) append(entry []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.error == nil && len(w.text) > mostWaiting {
+		if !w.o.Wait {
+			w.stop(errSlow)
+			return
+		}
+		w.wake.Wait()
+	}
+	if w.error != nil {
+		return
+	}
+	w.text = binary.AppendUvarint(w.text, uint64(len(entry)))
+	w.text = append(w.text, entry...)
+	if len(w.text) >= frameText {
+		w.wake.Broadcast()
+	}
+}
+
+// next has what follows be written to a file that begins with it.
+func (w *writer) next() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cuts = append(w.cuts, len(w.text))
+	w.text = append(w.text, Magic...)
+	w.size, w.began = 0, w.o.Clock()
+}
+
+// isFull reports whether it is time for another file.
+func (w *writer) isFull() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.size > 0 && (w.o.FileSize > 0 && w.size >= w.o.FileSize || w.o.Age > 0 && w.o.Clock().Sub(w.began) >= w.o.Age)
+}
+
+// stopped reports whether nothing is written any more.
+func (w *writer) stopped() bool {
+	select {
+	case <-w.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *writer) err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.error
+}
+
+// fail stops the record.
+func (w *writer) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stop(err)
+}
+
+// stop is fail for who holds the lock.
+func (w *writer) stop(err error) {
+	if w.error != nil {
+		return
+	}
+	w.error, w.text, w.cuts = fmt.Errorf("the record %s has stopped: %w", w.o.Path, err), nil, nil
+	close(w.failed)
+	w.wake.Broadcast()
+	if w.o.Failed != nil {
+		go w.o.Failed(w.error)
+	}
+}
+
+// close waits until all is written.
+func (w *writer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.wake.Broadcast()
+	w.mu.Unlock()
+	<-w.ended
+	return w.err()
+}
+
+// tick has what is there be written whenever the clock ticks.
+func (w *writer) tick() {
+	for {
+		select {
+		case <-w.ended:
+			return
+		case <-w.o.Tick:
+			w.mu.Lock()
+			w.flush = true
+			w.wake.Broadcast()
+			w.mu.Unlock()
+		}
+	}
+}
+
+// run writes frames until the record is closed or stops.
+func (w *writer) run(files *files) {
+	defer close(w.ended)
+	var packer *zstd.Encoder
+	packer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+	var frame []byte
+	for err == nil {
+		text, newFile, more := w.take()
+		if !more {
+			break
+		}
+		if newFile {
+			if err = files.next(); err != nil {
+				break
+			}
+		}
+		if len(text) > 0 {
+			frame = packer.EncodeAll(text, frame[:0])
+			err = files.write(frame)
+		}
+		w.mu.Lock()
+		w.size += int64(len(frame))
+		w.wake.Broadcast()
+		w.mu.Unlock()
+	}
+	if err = errors.Join(err, files.close()); err != nil {
+		w.fail(err)
+	}
+}
+
+// take waits until there is a frame to be written, and returns its text and whether it is the first of a file. It
+// returns false when there will be no more.
+func (w *writer) take() (text []byte, newFile, more bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.error == nil && !w.closed && !w.ready() {
+		w.flush = false
+		w.wake.Wait()
+	}
+	if w.error != nil || len(w.text) == 0 {
+		return nil, false, false
+	}
+	if newFile = len(w.cuts) > 0 && w.cuts[0] == 0; newFile {
+		w.cuts = w.cuts[1:]
+	}
+	end := w.whole()
+	text = bytes.Clone(w.text[:end])
+	w.text = w.text[:copy(w.text, w.text[end:])]
+	for i := range w.cuts {
+		w.cuts[i] -= end
+	}
+	w.flush = w.flush && len(w.text) > 0
+	return text, newFile, true
+}
+
+// ready reports whether there is a frame to be written: as many bytes as one has, the end of a file, or what is there
+// if that is asked for.
+func (w *writer) ready() bool {
+	ends := len(w.cuts) > 1 || len(w.cuts) == 1 && w.cuts[0] > 0
+	return len(w.text) >= frameText || ends || w.flush && len(w.text) > 0
+}
+
+// whole returns how much of what is to be written makes the next frame: whole entries of one file, not many more
+// than a frame has.
+func (w *writer) whole() int {
+	most := len(w.text)
+	if len(w.cuts) > 0 {
+		most = w.cuts[0]
+	}
+	end := 0
+	if bytes.HasPrefix(w.text, []byte(Magic)) {
+		end = len(Magic)
+	}
+	for end < most && end < frameText {
+		length, n := binary.Uvarint(w.text[end:])
+		end += n + int(length)
+	}
+	return end
+}
