@@ -364,3 +364,49 @@ func TestARecordOfKTH(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, info.Size()/int64(r.Events), int64(60), "bytes an event")
 }
+
+// TestAnAnonymousRecord: a record with pseudonyms decides alike, names nobody, and has the same pseudonyms the next
+// time.
+func TestAnAnonymousRecord(t *testing.T) {
+	for name, w := range recordable(t) {
+		for i := range w.Jobs {
+			w.Jobs[i].Ad = w.Jobs[i].Ad.Clone()
+			w.Jobs[i].Ad.SetString("Iwd", "/home/"+w.Jobs[i].User+"/secret\\project")
+		}
+		path := written(t, w, link(t, "slack", nil), record.Options{Anonymous: true})
+		r := replayed(t, path)
+		require.Equal(t, 1, r.States, name)
+		texts := func() (all string) {
+			from, err := record.Open(path)
+			require.NoError(t, err)
+			defer from.Close()
+			for {
+				entry, err := from.Next()
+				if err != nil {
+					return all
+				}
+				text, err := entry.MarshalVT()
+				require.NoError(t, err)
+				all += string(text)
+			}
+		}
+		text := texts()
+		require.Contains(t, text, "/word", name)
+		for _, secret := range []string{"ann", "bob", "home", "secret", "project", "node1", "lab"} {
+			require.NotContains(t, text, secret, name)
+		}
+		recorder, err := record.New(record.Options{Path: path, Anonymous: true, Replace: true, Wait: true, Clock: func() time.Time {
+			return time.Unix(0, 0)
+		}}, func() record.About { return record.About{Program: "test", Pool: w.Name} })
+		require.NoError(t, err)
+		config := link(t, "slack", nil)
+		config.Recorder = recorder
+		_, err = condorsim.Run(t.Context(), w, config, nil)
+		require.NoError(t, err)
+		require.NoError(t, recorder.Close())
+		require.Equal(t, text, texts(), name)
+		info, err := os.Stat(path + record.NamesEnd)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	}
+}

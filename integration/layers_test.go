@@ -73,7 +73,7 @@ var arrows = []struct{ importer, may, tests string }{
 	// Besides commands, these two alone start plugins.
 	{
 		"negotiator/active", "backfill/... negotiator/packed negotiator " +
-			"negotiator/{auto,cli,config,source} plugins/{choose,host}", "",
+			"negotiator/{auto,cli,config,record,source} plugins/{choose,host,version}", "",
 	},
 	{"negotiator/catalogue", "backfill backfill/policies negotiator/{auto,cli} plugins/{choose,host}", "negotiator"},
 	{"negotiator/liveview", "backfill/... negotiator negotiator/{cli,instant}", "classad condorsim condorsim/input/... configs"},
@@ -82,7 +82,7 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/{cli,config,drains,instant,source,whatif} negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{
-		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,source} " +
+		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,record,source} " +
 			"negotiator/htcondor negotiator/htcondor/{accountant,broker,cedar,client,condorconfig,daemon,observe,security,server,track,witness}",
 		"condorsim/rehearsal negotiator/htcondor/fakes",
 	},
@@ -179,7 +179,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant} condorsim condorsim/{input,output}/...", ""},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
-			"negotiator/{active,cli,config,drains,instant,liveview,outlook,source,whatif} condorsim condorsim/input/... " +
+			"negotiator/{active,cli,config,drains,instant,liveview,outlook,record,source,whatif} condorsim condorsim/input/... " +
 			"condorsim/output/{metrics,report}", "",
 	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,packed,strictyaml} condorsim condorsim/input/... " +

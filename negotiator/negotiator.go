@@ -222,9 +222,6 @@ func (n *Negotiator) Change(c Change) error {
 		predictions.tell(n.State())
 	}
 	n.renewed = true
-	if n.recorder != nil {
-		n.recorder.Changed(n)
-	}
 	return nil
 }
 

@@ -7,8 +7,7 @@ import "github.com/condor-backfill/condor-backfill/backfill"
 type Recorder interface {
 	// Told is called with what the pool told, right before the cycle.
 	Told(n *Negotiator, d *Delta)
-	// Changed is called when another policy is in charge, or another order, planning or estimators: they hold
-	// from the next cycle on.
+	// Changed is called when a [Change] was made, after its Made: it holds from the next cycle on.
 	Changed(n *Negotiator)
 	// Decided is called after each round. A cycle has none if nothing was asked, and two if jobs displace
 	// others.

@@ -90,5 +90,8 @@ func (n *Negotiator) make(c Change, now backfill.Time) bool {
 	if c.Made != nil {
 		c.Made(now, err)
 	}
+	if err == nil && n.recorder != nil {
+		n.recorder.Changed(n)
+	}
 	return err == nil
 }

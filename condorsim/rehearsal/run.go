@@ -1,10 +1,12 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
@@ -13,6 +15,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/liveview"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
+	"github.com/condor-backfill/condor-backfill/negotiator/record"
 )
 
 // Stage says where a rehearsal is shown, and how fast.
@@ -21,6 +24,9 @@ type Stage struct {
 	Keys    *os.File // and these are read if it is a terminal, too
 	Pace    condorsim.Pace
 	Signals <-chan os.Signal // at each, the configuration is reloaded
+	// Clock and Tick are those of a record, see [record.Options]; not needed unless the settings ask for one.
+	Clock func() time.Time
+	Tick  <-chan time.Time
 	// DumpRefused is the folder in which refused rounds are written as instances; "": none is.
 	DumpRefused string
 }
@@ -82,7 +88,22 @@ func (p *Rehearsal) show(ctx context.Context, stage Stage) (*condorsim.Result, e
 		p.config.Refused = rounds.Telling(p.config.Refused, p.Logger.Error, p.again)
 		sinks = append(sinks, rounds)
 	}
-	return condorsim.Run(ctx, p.Workload, p.config, stage.Pace, sinks...)
+	recorder, err := p.Recorder(record.Options{Tick: stage.Tick, Clock: stage.Clock, Wait: true}, func() record.About {
+		return record.About{
+			Pool: p.Workload.Name, UnixStart: p.Workload.UnixStart, DefaultEstimate: p.config.DefaultEstimate,
+		}
+	})
+	if err != nil {
+		return nil, cli.Bad(err)
+	}
+	if recorder != nil {
+		p.config.Recorder = recorder
+	}
+	result, err := condorsim.Run(ctx, p.Workload, p.config, stage.Pace, sinks...)
+	if recorder != nil {
+		err = cmp.Or(err, recorder.Close())
+	}
+	return result, err
 }
 
 // job is a job as a live view shows it.

@@ -15,8 +15,8 @@ const LocalPool = "htcondor"
 type Real struct {
 	// Observe plans and publishes start times but matches nothing.
 	Observe bool
-	// Record is how many MiB the record of an observer takes at most; 0: it keeps none.
-	Record int
+	// ObserverRecord is how many MiB the record of an observer takes at most; 0: it keeps none.
+	ObserverRecord int
 	// State is the folder in which guarantees and usage survive the process; empty means that they
 	// do not, except under HTCondor's own configuration, where the default is $(SPOOL)/backfill.
 	State string
@@ -171,15 +171,15 @@ var onRealPools = []Setting{
 		Key: "observe", Knob: "BACKFILL_OBSERVE", Restart: true,
 		Doc: "Plan and publish start times, but match nothing: beside another negotiator.",
 	}),
-	set(func(c *Config) *int { return &c.Record }, 64, Setting{
-		Key: "record", Knob: "BACKFILL_RECORD", Restart: true,
+	set(func(c *Config) *int { return &c.ObserverRecord }, 64, Setting{
+		Key: "observer_record", Knob: "BACKFILL_OBSERVER_RECORD", Restart: true,
 		Doc: "How many MiB an observer's record of what it saw and would have done takes at most; 0: it keeps none. The " +
 			"oldest goes first.",
 		More: "It is in the folder of the state, and negotiator observe-report tells what it says. A job takes about " +
 			"50 bytes.",
 		Check: func(c *Config) error {
 			const most = 1 << 20 // a tebibyte
-			return must(c.Record >= 0 && c.Record <= most, c.Record, "must be from 0 to 1048576")
+			return must(c.ObserverRecord >= 0 && c.ObserverRecord <= most, c.ObserverRecord, "must be from 0 to 1048576")
 		},
 	}),
 	set(func(c *Config) *string { return &c.State }, "", Setting{

@@ -82,10 +82,10 @@ func (p *process) openState(ctx context.Context) (err error) {
 // one cycle is enough.
 func (p *process) openRecord(folder string) (err error) {
 	s := p.site.Settings
-	if !s.Observe || s.Record == 0 || p.temporary != "" || p.options.Once {
+	if !s.Observe || s.ObserverRecord == 0 || p.temporary != "" || p.options.Once {
 		return nil
 	}
-	p.record, err = witness.Open(folder, int64(s.Record)<<20)
+	p.record, err = witness.Open(folder, int64(s.ObserverRecord)<<20)
 	return err
 }
 

@@ -34,6 +34,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
+	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
 
@@ -63,7 +64,8 @@ type process struct {
 	noting     atomic.Bool                    // the log has lines about matches, too
 	notes      daemon.Notes
 	state      *daemon.State
-	record     *witness.Record // nil: none is kept
+	record     *witness.Record  // nil: none is kept
+	recorder   *record.Recorder // nil: no record is written
 	accountant *accountant.Accountant
 	temporary  string                                      // a folder for this run only; "": there is none
 	key        atomic.Pointer[backfill.Order]              // the queue's order by the pool's fair share
@@ -166,6 +168,9 @@ func (p *process) close() {
 	if p.Policy != nil {
 		p.Close()
 	}
+	if p.recorder != nil {
+		_ = p.recorder.Close() // whatever stopped it was told
+	}
 	if p.record != nil {
 		if err := p.record.Close(); err != nil {
 			p.Logger.Warn("the end of the observer's record could not be written", "error", err)
@@ -248,7 +253,10 @@ func (p *process) prepare(ctx context.Context) error {
 	if err = p.learnFrom(); err != nil {
 		return err
 	}
-	return cli.Bad(p.Start(ctx, s))
+	if err = p.Start(ctx, s); err == nil {
+		err = p.openRecorder()
+	}
+	return cli.Bad(err)
 }
 
 // newDaemon makes the daemon, which takes changes of the policy from the channel.
@@ -264,7 +272,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 			Planning: p.Settings.Planning(), Estimates: p.Estimates,
 			Trust:           estimate.Trust(s.EstimateTrust),
 			DefaultEstimate: seconds(s.DefaultEstimate), StartSlack: seconds(s.StartSlack), Refused: p.Refused,
-			Changes: changes, World: negotiator.World{Zone: p.options.Zone},
+			Changes: changes, World: negotiator.World{Zone: p.options.Zone}, Recorder: p.recording(),
 		},
 		Policy:    func() (string, string) { return p.InCharge() },
 		InForce:   func() negotiator.Change { return p.Change() },

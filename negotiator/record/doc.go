@@ -14,6 +14,7 @@
 //	recorder.go  what a negotiator tells becomes entries
 //	entries.go   deltas, jobs and slots as entries
 //	texts.go     ads and labels, which are written once
+//	anonymise.go where entries name somebody; names.go has the pseudonyms, common.go words that stay
 //	writer.go    entries become frames, beside the cycles
 //	files.go     rotation: which file is written, and which are dropped
 //	reader.go    a file's entries

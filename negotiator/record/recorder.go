@@ -2,6 +2,7 @@ package record
 
 import (
 	"crypto/sha256"
+	"errors"
 	"maps"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -32,7 +33,7 @@ type Recorder struct {
 	about  func() About
 	texts  *texts
 	n      *negotiator.Negotiator // whose cycles are in the file; nil: none yet
-	policy *recordv1.Policy       // in charge
+	names  *names                 // pseudonyms; nil: names are as they are
 	buffer []byte
 }
 
@@ -52,8 +53,7 @@ func (r *Recorder) Changed(n *negotiator.Negotiator) {
 	if r.n != n || r.writer.stopped() {
 		return // the file begins with those of then
 	}
-	r.policy = policyOf(n, r.about().Settings)
-	r.write(&recordv1.Entry{Entry: &recordv1.Entry_Change{Change: &recordv1.Change{Policy: r.policy}}})
+	r.write(&recordv1.Entry{Entry: &recordv1.Entry_Change{Change: &recordv1.Change{Policy: policyOf(n, r.about().Settings)}}})
 }
 
 // Decided writes a round down.
@@ -66,6 +66,9 @@ func (r *Recorder) Decided(s backfill.Settled) {
 		withoutLabels(e.GetSpec())
 	}
 	settled := &policyv1.Settled{Round: round, Journal: wire.EncodeJournal(s.Decision.Actions)}
+	if r.names != nil {
+		r.names.settled(settled)
+	}
 	text, err := settled.MarshalVT()
 	if err != nil {
 		r.writer.fail(err)
@@ -82,7 +85,11 @@ func (r *Recorder) Decided(s backfill.Settled) {
 func (r *Recorder) Close() error {
 	r.end("ended")
 	r.n = nil
-	return r.writer.close()
+	err := r.writer.close()
+	if r.names != nil {
+		err = errors.Join(err, r.names.close())
+	}
+	return err
 }
 
 // Err returns what has stopped the record; nil: it goes on.
@@ -96,11 +103,10 @@ func (r *Recorder) begin(n *negotiator.Negotiator) {
 	r.n, r.texts = n, newTexts(r.write)
 	r.writer.next()
 	about, at := r.about(), n.Checkpoint()
-	r.policy = policyOf(n, about.Settings)
 	begin := &recordv1.Begin{
-		Program: about.Program, UnixStart: about.UnixStart, Now: int64(at.Now), Policy: r.policy,
+		Program: about.Program, UnixStart: about.UnixStart, Now: int64(at.Now), Policy: policyOf(n, about.Settings),
 		StartSlack: int64(about.StartSlack), DefaultEstimate: int64(about.DefaultEstimate), Pool: wire.Text(about.Pool),
-		Observing: about.Observing, Snapshot: snapshot(n.State()),
+		Observing: about.Observing, Snapshot: snapshot(n.State(), r.names),
 		Slots: each(at.Slots, r.texts.slot), Bundles: each(at.Bundles, r.texts.bundle), Limits: each(at.Limits, limit),
 		Jobs: each(at.Jobs, func(j negotiator.JobCheckpoint) *recordv1.Job { return r.texts.job(j.Job) }),
 	}
@@ -118,13 +124,20 @@ func (r *Recorder) end(reason string) {
 		return
 	}
 	state := r.n.State()
+	sum := sha256.Sum256(snapshot(state, r.names))
 	r.write(&recordv1.Entry{Entry: &recordv1.Entry_End{End: &recordv1.End{
-		Now: int64(state.Now()), State: Digest(state), Reason: reason,
+		Now: int64(state.Now()), State: sum[:], Reason: reason,
 	}}})
 }
 
 // write hands an entry to the writer.
 func (r *Recorder) write(e *recordv1.Entry) {
+	if r.names != nil {
+		if r.names.entry(e); r.names.err != nil {
+			r.writer.fail(r.names.err)
+			return
+		}
+	}
 	size := e.SizeVT()
 	if cap(r.buffer) < size {
 		r.buffer = make([]byte, size)
@@ -142,15 +155,18 @@ func (r *Recorder) write(e *recordv1.Entry) {
 
 // Digest returns the SHA-256 of a state as records have it.
 func Digest(s *backfill.State) []byte {
-	sum := sha256.Sum256(snapshot(s))
+	sum := sha256.Sum256(snapshot(s, nil))
 	return sum[:]
 }
 
-// snapshot returns a state as a policyv1.Snapshot, without the labels of jobs.
-func snapshot(s *backfill.State) []byte {
+// snapshot returns a state as a policyv1.Snapshot, without the labels of jobs, and with pseudonyms if there are any.
+func snapshot(s *backfill.State, hidden *names) []byte {
 	message := wire.EncodeSnapshot(s.Snapshot())
 	for _, j := range message.GetJobs() {
 		withoutLabels(j.GetJob())
+	}
+	if hidden != nil {
+		hidden.state(message)
 	}
 	text, _ := message.MarshalVT() // fails for no message
 	return text

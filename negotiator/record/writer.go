@@ -27,6 +27,9 @@ type Options struct {
 	Path string
 	// Replace has what it holds already be overwritten instead.
 	Replace bool
+	// Anonymous has users, groups, machines and paths named by pseudonyms. Those are kept in a file beside the
+	// record, see [NamesEnd].
+	Anonymous bool
 	// FileSize and Age bound a file: then another one begins. Total bounds all of them, the oldest being
 	// deleted. 0: no bound.
 	FileSize, Total int64
@@ -68,13 +71,20 @@ func New(o Options, about func() About) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
+	r := &Recorder{about: about}
+	if o.Anonymous {
+		if r.names, err = openNames(o.Path + NamesEnd); err != nil {
+			return nil, err
+		}
+	}
 	w := &writer{o: o, failed: make(chan struct{}), ended: make(chan struct{}), began: o.Clock()}
 	w.wake = sync.NewCond(&w.mu)
 	go w.run(files)
 	if o.Tick != nil {
 		go w.tick()
 	}
-	return &Recorder{writer: w, about: about}, nil
+	r.writer = w
+	return r, nil
 }
 
 // append adds the text of an entry to what is to be written.

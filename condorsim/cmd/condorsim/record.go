@@ -24,7 +24,7 @@ func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config)
 	if err != nil {
 		return nil, err
 	}
-	recorder, err := record.New(record.Options{Path: c.Record, Replace: true, Wait: true, Clock: time.Now},
+	recorder, err := record.New(record.Options{Path: c.Record, Anonymous: c.Anonymise, Replace: true, Wait: true, Clock: time.Now},
 		func() record.About {
 			return record.About{
 				Program: "condorsim " + program, Pool: w.Name, UnixStart: w.UnixStart,

@@ -81,6 +81,7 @@ type runCommand struct {
 	RawNames    bool   `group:"Output" help:"${run_raw_names}"`
 	Gantt       string `group:"Output" placeholder:"FILE" help:"${run_gantt}"`
 	Record      string `group:"Output" placeholder:"FILE" help:"${run_record}"`
+	Anonymise   bool   `group:"Output" help:"With --record: name users, groups, machines and paths by pseudonyms."`
 	JSON        bool   `group:"Output" name:"json" help:"Print the summary as one JSON object."`
 	Timing      bool   `group:"Output" help:"${run_timing}"`
 	DumpDir     string `group:"Output" default:"." placeholder:"DIR" help:"${run_dump_dir}"`

@@ -34,7 +34,9 @@ type poolFlags struct {
 	estimateFlags
 	realFlags
 
-	LogLevel *string `group:"Output" placeholder:"LEVEL" help:"${set_log_level}"`
+	Record    *string `group:"Output" placeholder:"FILE" help:"${set_record}"`
+	Anonymise bool    `group:"Output" help:"${set_record_anonymous}"`
+	LogLevel  *string `group:"Output" placeholder:"LEVEL" help:"${set_log_level}"`
 }
 
 // estimateFlags set the run times that jobs are planned with.
@@ -80,6 +82,7 @@ func (c *poolFlags) texts() map[string]*string {
 		"estimates_backfill": c.EstimatesBackfill,
 		"estimates_running":  c.EstimatesRunning,
 		"history":            c.History,
+		"record":             c.Record,
 		"log_level":          c.LogLevel,
 		"state":              c.State,
 		"http":               c.HTTP,
@@ -110,6 +113,7 @@ func (c *poolFlags) Over(s *config.Config) {
 		s.EstimateAttributes = c.EstimateAttr
 	}
 	s.Observe = s.Observe || c.Observe
+	s.RecordAnonymous = s.RecordAnonymous || c.Anonymise
 	s.Plugins.Dirs = slices.Concat(c.PluginDir, s.Plugins.Dirs)
 	s.Plugins.InProcess = s.Plugins.InProcess || c.InProcess
 }

@@ -31,7 +31,7 @@ type observeReportCommand struct {
 // Help is shown below the flags.
 func (*observeReportCommand) Help() string {
 	return `A negotiator that observes keeps a record: when it would have started each job, what it would have
-promised, and when the job really began (BACKFILL_RECORD). The report compares them: who would have
+promised, and when the job really began (BACKFILL_OBSERVER_RECORD). The report compares them: who would have
 started earlier or later, by user and by width, and whose promise would have been kept. It ends
 with what these numbers mean, and what they do not.
 The record may be read while it is written; whoever may read the state's folder can do it.
@@ -111,7 +111,7 @@ func (c *observeReportCommand) read(ctx context.Context, period verdict.Period) 
 	switch {
 	case errors.Is(err, witness.ErrNone), errors.Is(err, fs.ErrNotExist):
 		return nil, cli.Bad(fmt.Errorf("%w: a negotiator that observes (negotiator setup --observe) writes it to the "+
-			"folder BACKFILL_STATE with %s behind its name, unless BACKFILL_RECORD is 0", err, process.ObserverSuffix))
+			"folder BACKFILL_STATE with %s behind its name, unless BACKFILL_OBSERVER_RECORD is 0", err, process.ObserverSuffix))
 	case errors.Is(err, fs.ErrPermission):
 		return nil, cli.Bad(fmt.Errorf("%w: run this as root or as the user that HTCondor runs as", err))
 	case err != nil:

@@ -115,7 +115,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	defer func() { p.Close() }()
 	result, err := p.Run(ctx, rehearsal.Stage{
 		Out: os.Stdout, Keys: os.Stdin, Pace: scaled(p.Speed), Signals: signals,
-		DumpRefused: c.DumpRefused,
+		DumpRefused: c.DumpRefused, Clock: time.Now, Tick: time.Tick(flushEvery),
 	})
 	if err != nil {
 		return err
@@ -170,6 +170,9 @@ func prepareQuestion(ctx context.Context, from *source.Settings, logLevel string
 	}
 	return p, nil
 }
+
+// flushEvery is how often what was recorded is written.
+const flushEvery = 5 * time.Second
 
 // scaled returns a pace at which simulated time passes speed times as fast as real time, from the
 // first instant on; nil, no waiting at all, if speed is infinite.

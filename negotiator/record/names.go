@@ -1,0 +1,225 @@
+package record
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// NamesEnd is what the file of pseudonyms has behind the name of its record.
+const NamesEnd = ".names"
+
+// names are pseudonyms for words: users, groups, machines, folders. The same word always has the same one, also in
+// the next record of the same path: the file of names has them, and is for its owner alone.
+type names struct {
+	file   *os.File
+	of     map[string]string // by word, in lower case as ads do not heed it
+	count  map[string]int    // of pseudonyms, by what they begin with
+	queues []queue           // by name: pseudonyms of queues are in the same order
+	err    error             // why nothing more could be written
+}
+
+type queue struct{ name, pseudonym string }
+
+// openNames reads the pseudonyms that are known already.
+func openNames(path string) (*names, error) {
+	n := &names{of: map[string]string{}, count: map[string]int{}}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("record: the pseudonyms: %w", err)
+	}
+	lines := bufio.NewScanner(strings.NewReader(string(text)))
+	for lines.Scan() {
+		kind, rest, _ := strings.Cut(lines.Text(), "\t")
+		word, pseudonym, found := strings.Cut(rest, "\t")
+		switch {
+		case !found: // the last line, of a process that was killed
+		case kind == queueKind:
+			n.addQueue(queue{word, pseudonym})
+		default:
+			n.of[word] = pseudonym
+			n.count[kind]++
+		}
+	}
+	if err = lines.Err(); err != nil {
+		return nil, fmt.Errorf("record: %s: %w", path, err)
+	}
+	n.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("record: the pseudonyms: %w", err)
+	}
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		n.put("\n")
+	}
+	return n, nil
+}
+
+func (n *names) put(line string) {
+	if n.err == nil {
+		_, n.err = n.file.WriteString(line)
+	}
+}
+
+// What pseudonyms begin with.
+const (
+	userKind  = "user"
+	groupKind = "group"
+	hostKind  = "host"
+	wordKind  = "word"
+	queueKind = "queue"
+)
+
+// text replaces the words of a text, except numbers and words that say nothing of anybody.
+func (n *names) text(kind, text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		end := strings.IndexFunc(text, isNoLetter)
+		if end < 0 {
+			end = len(text)
+		}
+		if end == 0 {
+			end = strings.IndexFunc(text, func(r rune) bool { return !isNoLetter(r) })
+			if end < 0 {
+				end = len(text)
+			}
+			b.WriteString(text[:end])
+		} else {
+			b.WriteString(n.word(kind, text[:end]))
+		}
+		text = text[end:]
+	}
+	return b.String()
+}
+
+func isNoLetter(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+func (n *names) word(kind, word string) string {
+	lower := strings.ToLower(word)
+	if isCommon(lower) {
+		return word
+	}
+	pseudonym, known := n.of[lower]
+	if !known {
+		n.count[kind]++
+		pseudonym = kind + strconv.Itoa(n.count[kind])
+		n.of[lower] = pseudonym
+		n.put(kind + "\t" + lower + "\t" + pseudonym + "\n")
+	}
+	return pseudonym
+}
+
+// known replaces the words of a text that have a pseudonym already.
+func (n *names) known(text string) string {
+	fields := strings.FieldsFunc(text, isNoLetter)
+	for _, word := range fields {
+		if _, known := n.of[strings.ToLower(word)]; known && !isCommon(strings.ToLower(word)) {
+			return n.text(wordKind, text)
+		}
+	}
+	return text
+}
+
+// queue replaces the name of a queue, by which jobs of the same second are ordered, so that they stay so.
+func (n *names) queue(name string) string {
+	if name == "" {
+		return ""
+	}
+	i, known := slices.BinarySearchFunc(n.queues, name, func(q queue, name string) int { return strings.Compare(q.name, name) })
+	if known {
+		return n.queues[i].pseudonym
+	}
+	low, high := "", ""
+	if i > 0 {
+		low = strings.TrimPrefix(n.queues[i-1].pseudonym, queueKind)
+	}
+	if i < len(n.queues) {
+		high = strings.TrimPrefix(n.queues[i].pseudonym, queueKind)
+	}
+	q := queue{name, queueKind + between(low, high)}
+	n.addQueue(q)
+	n.put(queueKind + "\t" + q.name + "\t" + q.pseudonym + "\n")
+	return q.pseudonym
+}
+
+func (n *names) addQueue(q queue) {
+	i, _ := slices.BinarySearchFunc(n.queues, q.name, func(q queue, name string) int { return strings.Compare(q.name, name) })
+	n.queues = slices.Insert(n.queues, i, q)
+}
+
+// between returns a text of digits between two others; "" stands for no bound. None ends with 0.
+func between(low, high string) string {
+	var b []byte
+	for i := 0; ; i++ {
+		from, to := byte('0'), byte('9'+1)
+		if i < len(low) {
+			from = low[i]
+		}
+		if i < len(high) {
+			to = high[i]
+		}
+		switch {
+		case from == to:
+			b = append(b, from)
+		case to-from > 1:
+			return string(append(b, from+(to-from)/2))
+		default: // the digit of the lower one, and then anything above it
+			b, high = append(b, from), ""
+		}
+	}
+}
+
+// ad replaces the texts in an ad, which is in brackets. Names of attributes and functions stay.
+func (n *names) ad(text string) string {
+	var b strings.Builder
+	for {
+		begin := strings.IndexAny(text, `"'`)
+		if begin < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		quote := text[begin]
+		end := begin + 1
+		for end < len(text) && text[end] != quote {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end = min(end, len(text))
+		inside := text[begin+1 : end]
+		b.WriteString(text[:begin+1])
+		if quote == '"' {
+			inside = n.literal(inside)
+		}
+		b.WriteString(inside)
+		text = text[end:]
+		if text != "" {
+			b.WriteByte(quote)
+			text = text[1:]
+		}
+	}
+}
+
+// literal replaces the words of a literal, and leaves what is escaped.
+func (n *names) literal(text string) string {
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(text, '\\')
+		if at < 0 || at+1 >= len(text) {
+			b.WriteString(n.text(wordKind, text))
+			return b.String()
+		}
+		b.WriteString(n.text(wordKind, text[:at]))
+		b.WriteString(text[at : at+2])
+		text = text[at+2:]
+	}
+}
+
+// close closes the file of names.
+func (n *names) close() error { return n.file.Close() }
