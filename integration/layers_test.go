@@ -64,7 +64,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
 	{"negotiator/drains", "backfill backfill/inwords", "negotiator"},
 	{"negotiator/instant", "", ""},
-	{"negotiator/record", "backfill classad negotiator negotiator/{packed,record/recordv1} plugins/{policyv1,wire}", ""},
+	{"negotiator/record", "backfill classad negotiator negotiator/{packed,record/recordv1} plugins/{policyv1,wire}", "backfill/policies"},
 	{"negotiator/record/recordv1", "", ""},
 	{"negotiator/record/replay", "backfill negotiator/{record,record/recordv1} plugins/{policyv1,wire}", ""},
 	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},

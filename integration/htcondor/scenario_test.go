@@ -64,6 +64,7 @@ BACKFILL_ESTIMATE_ATTRIBUTES = EstimatedRunTime
 BACKFILL_DEFAULT_ESTIMATE = 60
 BACKFILL_START_SLACK = 10
 BACKFILL_PLAN_HORIZON = 0
+BACKFILL_RECORD = $(SPOOL)/backfill.rec
 `
 
 // ours starts a pool with our negotiator, settings of pool.sh, and more lines of configuration. At
@@ -83,7 +84,10 @@ func prepareOurs(t *testing.T, settings []string, lines ...string) *ourPool {
 		"EXTRA="+ourNegotiator+strings.Join(lines, "\n"))
 	p := &ourPool{Pool: pooltest.Prepare(t, settings...)}
 	p.Install(built(t, "../../negotiator/cmd/negotiator"))
-	t.Cleanup(func() { p.checkLog(t) })
+	t.Cleanup(func() {
+		p.checkLog(t)
+		p.checkRecord(t)
+	})
 	return p
 }
 

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,14 +43,16 @@ func Open(path string) (*Reader, error) {
 
 // Is reports whether the text of a file, decompressed, is a record, by how it begins.
 func Is(head []byte) bool {
-	const known = len("condor-backfill record ")
-	return len(head) >= known && string(head[:known]) == Magic[:known]
+	return bytes.HasPrefix(head, []byte(anyVersion))
 }
+
+// anyVersion begins records of whatever version.
+const anyVersion = "condor-backfill record "
 
 // NewReader reads a record, whose name is for errors.
 func NewReader(from io.Reader, name string) (*Reader, error) {
 	r := &Reader{name: name}
-	text, err := packed.NewReaderOf(from, Magic)
+	text, err := packed.NewReaderOf(from, anyVersion)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

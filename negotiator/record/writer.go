@@ -77,14 +77,19 @@ func New(o Options, about func() About) (*Recorder, error) {
 			return nil, err
 		}
 	}
-	w := &writer{o: o, failed: make(chan struct{}), ended: make(chan struct{}), began: o.Clock()}
-	w.wake = sync.NewCond(&w.mu)
+	w := newWriter(o)
 	go w.run(files)
 	if o.Tick != nil {
 		go w.tick()
 	}
 	r.writer = w
 	return r, nil
+}
+
+func newWriter(o Options) *writer {
+	w := &writer{o: o, failed: make(chan struct{}), ended: make(chan struct{}), began: o.Clock()}
+	w.wake = sync.NewCond(&w.mu)
+	return w
 }
 
 // append adds the text of an entry to what is to be written.

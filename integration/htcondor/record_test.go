@@ -1,0 +1,119 @@
+package htcondor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
+	"github.com/condor-backfill/condor-backfill/negotiator/record"
+	"github.com/condor-backfill/condor-backfill/negotiator/record/recordv1"
+	"github.com/condor-backfill/condor-backfill/negotiator/record/replay"
+)
+
+// errNotLinked says that a record was decided by a plugin, which is not replayed here.
+var errNotLinked = errors.New("the policy is not linked in")
+
+// linked makes the policy of a record.
+func linked(_ context.Context, p *recordv1.Policy, _ []string) (main, fallback backfill.Decider, err error) {
+	spec, err := policies.Named(p.GetName())
+	if err != nil {
+		return nil, nil, errNotLinked
+	}
+	if main, err = backfill.Link(spec, record.MapOf(p.GetOptions())); err != nil {
+		return nil, nil, err
+	}
+	if spec, err = policies.FallbackNamed(p.GetFallback(), spec); err != nil {
+		return nil, nil, err
+	}
+	fallback, err = backfill.Link(spec, nil)
+	return main, fallback, err
+}
+
+// checkRecord decides all that the negotiator decided in the test again, whatever happened to it: each decision must
+// be the same.
+func (p *ourPool) checkRecord(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(p.Dir, "var/spool/condor/backfill.rec")
+	files, err := record.Former(path)
+	require.NoError(t, err)
+	began, r := time.Now(), replay.New(replay.Options{Deciders: linked})
+	for _, file := range append(files, path) {
+		from, openErr := record.Open(file)
+		if openErr != nil {
+			t.Logf("no record: %v", openErr) // the negotiator was never up, or was killed at once
+			continue
+		}
+		err = r.Run(context.WithoutCancel(t.Context()), from)
+		from.Close()
+		if errors.Is(err, errNotLinked) {
+			t.Logf("the record is not replayed: %v", err)
+			return
+		}
+		require.NoError(t, err, file)
+	}
+	result := r.Result()
+	if d := result.First; d != nil {
+		require.Equal(t, d.Actions(d.Was), d.Actions(d.Is), "%v", d)
+	}
+	t.Logf("the record: %d runs, %d rounds, of these %d of the fallback, %d actions, %d states, %d changes, of %d s, "+
+		"decided again in %v", result.Begins, result.Rounds, result.FellBack, result.Actions, result.States, result.Changes,
+		result.To-result.From, time.Since(began).Round(time.Millisecond))
+}
+
+// TestRecordOfManyJobs has three users submit jobs of all shapes while a policy is replaced, the negotiator killed and
+// a machine lost. It takes a minute, or as long as RECORD_FOR says; RECORD_OUT is where its record is kept.
+func TestRecordOfManyJobs(t *testing.T) {
+	t.Parallel()
+	length := time.Minute
+	if text := os.Getenv("RECORD_FOR"); text != "" {
+		var err error
+		length, err = time.ParseDuration(text)
+		require.NoError(t, err)
+	}
+	pool := ours(t, []string{"NODES=3", "CPUS=8"}, "BACKFILL_POLICY = slack\nBACKFILL_START_SLACK = 60")
+	pool.permit("slot lost", "start failed", "start late", "policy changed", "overrun", "job changed", "slot changed")
+	random := rand.New(rand.NewPCG(1, 2))
+	users := []string{"alice", "bob", "carol"}
+	var jobs []pooltest.JobID
+	began := time.Now()
+	events := []func(){
+		func() { pool.Kill("negotiator") },
+		func() { pool.Reconfig("BACKFILL_POLICY = easy") },
+		func() { pool.Kill("n2") },
+		func() { pool.Reconfig("BACKFILL_POLICY = conservative") },
+	}
+	for done := 0; time.Since(began) < length; {
+		run, cpus := 1+int(random.ExpFloat64()*25), 1<<random.IntN(4)
+		jobs = append(jobs, pool.Submit(users[random.IntN(3)], sleep(min(run, 180), cpus, 1+random.IntN(2),
+			fmt.Sprintf("+EstimatedRunTime = %d", run+20+random.IntN(60))))...)
+		if due := time.Duration(done+1) * length / time.Duration(len(events)+1); done < len(events) && time.Since(began) > due {
+			events[done]()
+			done++
+		}
+		time.Sleep(time.Duration(float64(2*time.Second) * random.ExpFloat64() * 2))
+	}
+	pool.WaitDone(10*time.Minute, jobs...)
+	pool.Audit().Check(t)
+	t.Logf("%d jobs in %v", len(jobs), time.Since(began).Round(time.Second))
+	time.Sleep(10 * time.Second) // the rest is written
+	if out := os.Getenv("RECORD_OUT"); out != "" {
+		path := filepath.Join(pool.Dir, "var/spool/condor/backfill.rec")
+		former, err := record.Former(path)
+		require.NoError(t, err)
+		for _, file := range append(former, path) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(out, filepath.Base(file)), text, 0o600))
+		}
+	}
+}
