@@ -80,7 +80,9 @@ func TestRecordOfManyJobs(t *testing.T) {
 		length, err = time.ParseDuration(text)
 		require.NoError(t, err)
 	}
-	pool := ours(t, []string{"NODES=3", "CPUS=8"}, "BACKFILL_POLICY = slack\nBACKFILL_START_SLACK = 60")
+	const lines = "BACKFILL_START_SLACK = 60\n"
+	pool := ours(t, []string{"NODES=3", "CPUS=8"}, lines+"BACKFILL_POLICY = slack")
+	under := func(policy string) { pool.Config("EXTRA=" + ourNegotiator + lines + "BACKFILL_POLICY = " + policy) }
 	pool.permit("slot lost", "start failed", "start late", "policy changed", "overrun", "job changed", "slot changed")
 	random := rand.New(rand.NewPCG(1, 2))
 	users := []string{"alice", "bob", "carol"}
@@ -88,9 +90,9 @@ func TestRecordOfManyJobs(t *testing.T) {
 	began := time.Now()
 	events := []func(){
 		func() { pool.Kill("negotiator") },
-		func() { pool.Reconfig("BACKFILL_POLICY = easy") },
+		func() { under("easy") },
 		func() { pool.Kill("n2") },
-		func() { pool.Reconfig("BACKFILL_POLICY = conservative") },
+		func() { under("conservative") },
 	}
 	for done := 0; time.Since(began) < length; {
 		run, cpus := 1+int(random.ExpFloat64()*25), 1<<random.IntN(4)
