@@ -49,7 +49,14 @@ func (e *Different) Error() string {
 	for i < min(len(e.Was), len(e.Is)) && e.Was[i].equal(&e.Is[i]) {
 		i++
 	}
-	return fmt.Sprintf("action %d of %d is another one than before, when there were %d", i+1, len(e.Is), len(e.Was))
+	switch {
+	case i == len(e.Is):
+		return fmt.Sprintf("action %d of %d is missing", i+1, len(e.Was))
+	case i == len(e.Was):
+		return fmt.Sprintf("action %d comes behind the %d of before", i+1, len(e.Was))
+	default:
+		return fmt.Sprintf("action %d is another one than before", i+1)
+	}
 }
 
 // Redo has the policy in charge decide a round again that [Host.Watch] has told of, with own as it was then,

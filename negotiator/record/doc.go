@@ -18,4 +18,5 @@
 //	writer.go    entries become frames, beside the cycles
 //	files.go     rotation: which file is written, and which are dropped
 //	reader.go    a file's entries
+//	index.go     what a file has, behind its last frame
 package record

@@ -11,14 +11,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/record/recordv1"
 )
 
 // files are the files of a record: the one that is written, and former ones beside it, which are named after
 // the time of day at which they were replaced.
 type files struct {
-	o    Options
-	file *os.File // nil: not opened yet
-	size int64
+	o      Options
+	file   *os.File // nil: not opened yet
+	size   int64
+	frames []int64 // where in the file they begin
 	// always says that no other file is ever begun: for tests.
 	always bool
 	// begun says that what was there before is out of the way.
@@ -46,12 +49,12 @@ func openFiles(o Options) (*files, error) {
 	return &files{o: o}, nil
 }
 
-// next begins a file. What is there already is kept under another name.
-func (f *files) next() error {
+// next begins a file, behind one with this index. What is there already is kept under another name.
+func (f *files) next(before *recordv1.Index) error {
 	if f.always {
 		return nil
 	}
-	if err := f.close(); err != nil {
+	if err := f.close(before); err != nil {
 		return err
 	}
 	info, err := os.Stat(f.o.Path)
@@ -67,7 +70,7 @@ func (f *files) next() error {
 	}
 	f.begun = true
 	f.file, err = os.OpenFile(f.o.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, mode)
-	f.size = 0
+	f.size, f.frames = 0, nil
 	return errors.Join(err, f.prune())
 }
 
@@ -87,6 +90,7 @@ func (f *files) former() string {
 
 // write appends a frame.
 func (f *files) write(frame []byte) error {
+	f.frames = append(f.frames, f.size)
 	n, err := f.file.Write(frame)
 	f.size += int64(n)
 	if err == nil && f.o.Total > 0 {
@@ -95,7 +99,18 @@ func (f *files) write(frame []byte) error {
 	return err
 }
 
-func (f *files) close() error {
+// close closes the file in order, with its index.
+func (f *files) close(index *recordv1.Index) error {
+	if f.file == nil {
+		return nil
+	}
+	index.Frames = f.frames
+	_, err := f.file.Write(indexFrame(index))
+	return errors.Join(err, f.abandon())
+}
+
+// abandon closes the file as it is.
+func (f *files) abandon() error {
 	if f.file == nil {
 		return nil
 	}

@@ -63,6 +63,32 @@ func TestEntries(t *testing.T) {
 	require.Equal(t, append(append([]string{"begin"}, slices.Repeat([]string{"told", "round"}, 6)...), "end ended"), kinds)
 }
 
+// TestIndex: what a file has stands behind its last frame, if it was closed.
+func TestIndex(t *testing.T) {
+	recorder, path := newRecorder(t, Options{Wait: true})
+	p := newTiny(t, recorder)
+	for range 3000 {
+		p.submit(2)
+	}
+	_, err := ReadIndex(path)
+	require.ErrorIs(t, err, ErrNoIndex)
+	require.NoError(t, recorder.Close())
+	index, err := ReadIndex(path)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 3001, 3001, 3001}, []int64{index.GetFrom(), index.GetTo(), index.GetCycles(), index.GetRounds()})
+	require.Greater(t, len(index.GetFrames()), 2)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, at := range index.GetFrames() {
+		require.Equal(t, "\x28\xb5\x2f\xfd", string(text[at:at+4]))
+	}
+	for _, damaged := range [][]byte{text[:len(text)-1], text[len(text)-9:], nil, []byte("\xff\xff\xff\xffcbix")} {
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		_, err = ReadIndex(path)
+		require.ErrorIs(t, err, ErrNoIndex)
+	}
+}
+
 // TestWhatWasToldIsWritten: a tick has what is there written, so that a killed process loses no more.
 func TestWhatWasToldIsWritten(t *testing.T) {
 	tick := make(chan time.Time)

@@ -46,6 +46,7 @@ func (r *Recorder) Told(n *negotiator.Negotiator, d *negotiator.Delta) {
 		r.begin(n)
 	}
 	r.write(&recordv1.Entry{Entry: &recordv1.Entry_Told{Told: r.texts.told(d)}})
+	r.writer.cycle(int64(d.Now))
 }
 
 // Changed writes down that another policy, or other settings, hold from the next cycle on.
@@ -79,6 +80,7 @@ func (r *Recorder) Decided(s backfill.Settled) {
 		entry.Refused = wire.Text(s.Refused.Error())
 	}
 	r.write(&recordv1.Entry{Entry: &recordv1.Entry_Round{Round: entry}})
+	r.writer.round()
 }
 
 // Close ends the record, and waits until all is written. The error is what has stopped it, then or before.

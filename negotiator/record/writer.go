@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/record/recordv1"
 )
 
 // Magic begins the text of each file, before it is compressed. The number is the version of the format.
@@ -54,15 +56,17 @@ type writer struct {
 	failed chan struct{} // closed when it stops
 	ended  chan struct{} // closed when all is written
 
-	mu     sync.Mutex
-	wake   *sync.Cond // something is to be written, or was
-	text   []byte     // of entries, that are to be written
-	cuts   []int      // where in the text another file begins
-	flush  bool       // also less than a frame
-	closed bool
-	size   int64 // of the file
-	began  time.Time
-	error  error
+	mu      sync.Mutex
+	wake    *sync.Cond     // something is to be written, or was
+	text    []byte         // of entries, that are to be written
+	index   recordv1.Index // of the file that is being told of
+	cuts    []cut          // where in the text another file begins
+	largest int            // entry so far: a whole state may be larger than what else may wait
+	flush   bool           // also less than a frame
+	closed  bool
+	size    int64 // of the file
+	began   time.Time
+	error   error
 }
 
 // New begins a record. Errors say that there can be none at that path.
@@ -92,11 +96,18 @@ func newWriter(o Options) *writer {
 	return w
 }
 
+// cut is where in a text another file begins, with the index of the one that ends there.
+type cut struct {
+	at    int
+	index *recordv1.Index
+}
+
 // append adds the text of an entry to what is to be written.
 func (w *writer) append(entry []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.error == nil && len(w.text) > mostWaiting {
+	w.largest = max(w.largest, len(entry))
+	for w.error == nil && len(w.text) > mostWaiting+2*w.largest {
 		if !w.o.Wait {
 			w.stop(errSlow)
 			return
@@ -117,9 +128,33 @@ func (w *writer) append(entry []byte) {
 func (w *writer) next() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cuts = append(w.cuts, len(w.text))
+	w.cuts = append(w.cuts, cut{len(w.text), w.takeIndex()})
 	w.text = append(w.text, Magic...)
 	w.size, w.began = 0, w.o.Clock()
+}
+
+// cycle and round count what the file has.
+func (w *writer) cycle(now int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.index.Cycles == 0 {
+		w.index.From = now
+	}
+	w.index.To = now
+	w.index.Cycles++
+}
+
+func (w *writer) round() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.index.Rounds++
+}
+
+// takeIndex returns the index of the file that ends, without its frames.
+func (w *writer) takeIndex() *recordv1.Index {
+	i := &recordv1.Index{From: w.index.GetFrom(), To: w.index.GetTo(), Cycles: w.index.GetCycles(), Rounds: w.index.GetRounds()}
+	w.index.Reset()
+	return i
 }
 
 // isFull reports whether it is time for another file.
@@ -197,12 +232,12 @@ func (w *writer) run(files *files) {
 	packer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
 	var frame []byte
 	for err == nil {
-		text, newFile, more := w.take()
+		text, before, more := w.take()
 		if !more {
 			break
 		}
-		if newFile {
-			if err = files.next(); err != nil {
+		if before != nil {
+			if err = files.next(before); err != nil {
 				break
 			}
 		}
@@ -211,18 +246,28 @@ func (w *writer) run(files *files) {
 			err = files.write(frame)
 		}
 		w.mu.Lock()
-		w.size += int64(len(frame))
+		if len(w.cuts) == 0 { // else the next file is being told of
+			w.size += int64(len(frame))
+		}
 		w.wake.Broadcast()
 		w.mu.Unlock()
 	}
-	if err = errors.Join(err, files.close()); err != nil {
+	w.mu.Lock()
+	last := w.takeIndex()
+	w.mu.Unlock()
+	if err == nil && !w.stopped() {
+		err = files.close(last)
+	} else {
+		err = errors.Join(err, files.abandon())
+	}
+	if err != nil {
 		w.fail(err)
 	}
 }
 
-// take waits until there is a frame to be written, and returns its text and whether it is the first of a file. It
-// returns false when there will be no more.
-func (w *writer) take() (text []byte, newFile, more bool) {
+// take waits until there is a frame to be written, and returns its text. If it is the first of a file, it returns the
+// index of the one before. It returns false when there will be no more.
+func (w *writer) take() (text []byte, before *recordv1.Index, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.error == nil && !w.closed && !w.ready() {
@@ -230,25 +275,25 @@ func (w *writer) take() (text []byte, newFile, more bool) {
 		w.wake.Wait()
 	}
 	if w.error != nil || len(w.text) == 0 {
-		return nil, false, false
+		return nil, nil, false
 	}
-	if newFile = len(w.cuts) > 0 && w.cuts[0] == 0; newFile {
-		w.cuts = w.cuts[1:]
+	if len(w.cuts) > 0 && w.cuts[0].at == 0 {
+		before, w.cuts = w.cuts[0].index, w.cuts[1:]
 	}
 	end := w.whole()
 	text = bytes.Clone(w.text[:end])
 	w.text = w.text[:copy(w.text, w.text[end:])]
 	for i := range w.cuts {
-		w.cuts[i] -= end
+		w.cuts[i].at -= end
 	}
 	w.flush = w.flush && len(w.text) > 0
-	return text, newFile, true
+	return text, before, true
 }
 
 // ready reports whether there is a frame to be written: as many bytes as one has, the end of a file, or what is there
 // if that is asked for.
 func (w *writer) ready() bool {
-	ends := len(w.cuts) > 1 || len(w.cuts) == 1 && w.cuts[0] > 0
+	ends := len(w.cuts) > 1 || len(w.cuts) == 1 && w.cuts[0].at > 0
 	return len(w.text) >= frameText || ends || w.flush && len(w.text) > 0
 }
 
@@ -257,7 +302,7 @@ func (w *writer) ready() bool {
 func (w *writer) whole() int {
 	most := len(w.text)
 	if len(w.cuts) > 0 {
-		most = w.cuts[0]
+		most = w.cuts[0].at
 	}
 	end := 0
 	if bytes.HasPrefix(w.text, []byte(Magic)) {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,7 +26,7 @@ import (
 
 // replayCommand is condorsim replay.
 type replayCommand struct {
-	Files     []string          `arg:"" name:"file" help:"Records that were written with --record, the oldest first."`
+	Files     []string          `arg:"" name:"file" help:"Records that were written with --record, in any order."`
 	With      string            `placeholder:"POLICY" help:"${replay_with}"`
 	WithOpt   map[string]string `placeholder:"K=V" mapsep:"none" help:"Option of that policy instead of those in the record."`
 	GoOn      bool              `help:"${replay_go_on}"`
@@ -41,14 +43,14 @@ If all decisions are the same, the record proves what was decided. Else the firs
 the one that was made, and the state is written as an instance for condorsim run --instance: an approximation,
 which has neither labels, slots nor reservations.
 
-Records are written by negotiator --record FILE and condorsim run --record FILE. A negotiator keeps former
-files beside FILE, named after the time: name them before it, as the shell sorts them.
+Records are written by negotiator run --record FILE and condorsim run --record FILE. A negotiator keeps former
+files beside FILE, named after the time: name them as well.
 
 Rounds in which the policy failed, or its decision was refused, are decided by the fallback, as they were.
 
 Examples:
   condorsim replay pool.rec
-  condorsim replay pool.rec.2026* pool.rec
+  condorsim replay pool.rec pool.rec.2026*
   condorsim replay pool.rec --with ./backfill-mine
   condorsim replay pool.rec --with easy --go-on
 
@@ -84,8 +86,12 @@ func (c *replayCommand) Run(ctx context.Context, p *process) error {
 	defer bar.Done()
 	read := &reading{bar: bar, total: sizeOf(c.Files)}
 	r := replay.New(replay.Options{Deciders: with.deciders, GoOn: c.GoOn})
-	for _, name := range c.Files {
-		if err := read.replay(ctx, r, name); err != nil {
+	files, err := inOrder(c.Files)
+	if err != nil {
+		return cli.Bad(err)
+	}
+	for _, name := range files {
+		if err = read.replay(ctx, r, name); err != nil {
 			return cli.Bad(err)
 		}
 		if r.Result().First != nil && !c.GoOn {
@@ -97,10 +103,10 @@ func (c *replayCommand) Run(ctx context.Context, p *process) error {
 	}
 	bar.Done()
 	result := &replayed{Result: r.Result(), Seconds: time.Since(began).Seconds()}
-	if err := c.describe(result); err != nil {
+	if err = c.describe(result); err != nil {
 		return err
 	}
-	if err := c.print(p.out, result); err != nil {
+	if err = c.print(p.out, result); err != nil {
 		return err
 	}
 	if n := result.Different; n > 0 {
@@ -109,13 +115,31 @@ func (c *replayCommand) Run(ctx context.Context, p *process) error {
 	return nil
 }
 
+// inOrder returns records in the order of their beginnings.
+func inOrder(files []string) ([]string, error) {
+	if len(files) < 2 {
+		return files, nil
+	}
+	first := map[string]int64{}
+	for _, name := range files {
+		at, err := record.First(name)
+		if err != nil {
+			return nil, err
+		}
+		first[name] = at
+	}
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
+	return files, nil
+}
+
 // reading reads records, with a bar for how far it is.
 type reading struct {
 	bar         *cli.Progress
 	done, total int64
 }
 
-// Read counts what is read of the files.
+// count counts what is read of a file.
 func (r *reading) count(from io.Reader) io.Reader { return &countedReader{from, r} }
 
 type countedReader struct {
@@ -180,7 +204,7 @@ func (w *withPolicy) deciders(ctx context.Context, p *recordv1.Policy, resources
 		}},
 	}
 	if c.With != "" {
-		request.Policy = c.With
+		request.Policy, request.Fallback = c.With, ""
 	}
 	if c.WithOpt != nil {
 		request.Options = c.WithOpt

@@ -1695,6 +1695,89 @@ func (x *End) GetReason() string {
 	return ""
 }
 
+// Index stands behind the last frame of a file that was closed in order, in a frame that readers of zstd skip. Its
+// last eight bytes are the number of bytes of this message, the least significant first, and "cbix".
+type Index struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// from is the instant of the first cycle.
+	From int64 `protobuf:"zigzag64,1,opt,name=from,proto3" json:"from,omitempty"`
+	// to is the instant of the last cycle.
+	To int64 `protobuf:"zigzag64,2,opt,name=to,proto3" json:"to,omitempty"`
+	// cycles is their number.
+	Cycles int64 `protobuf:"varint,3,opt,name=cycles,proto3" json:"cycles,omitempty"`
+	// rounds is the number of rounds.
+	Rounds int64 `protobuf:"varint,4,opt,name=rounds,proto3" json:"rounds,omitempty"`
+	// frames are where frames begin, in bytes from the beginning of the file.
+	Frames        []int64 `protobuf:"varint,5,rep,packed,name=frames,proto3" json:"frames,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Index) Reset() {
+	*x = Index{}
+	mi := &file_record_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Index) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Index) ProtoMessage() {}
+
+func (x *Index) ProtoReflect() protoreflect.Message {
+	mi := &file_record_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Index.ProtoReflect.Descriptor instead.
+func (*Index) Descriptor() ([]byte, []int) {
+	return file_record_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Index) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *Index) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *Index) GetCycles() int64 {
+	if x != nil {
+		return x.Cycles
+	}
+	return 0
+}
+
+func (x *Index) GetRounds() int64 {
+	if x != nil {
+		return x.Rounds
+	}
+	return 0
+}
+
+func (x *Index) GetFrames() []int64 {
+	if x != nil {
+		return x.Frames
+	}
+	return nil
+}
+
 var File_record_proto protoreflect.FileDescriptor
 
 const file_record_proto_rawDesc = "" +
@@ -1829,7 +1912,13 @@ const file_record_proto_rawDesc = "" +
 	"\x03End\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x12R\x03now\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\fR\x05state\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reasonBGZEgithub.com/condor-backfill/condor-backfill/negotiator/record/recordv1b\x06proto3"
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"s\n" +
+	"\x05Index\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\x12R\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\x12R\x02to\x12\x16\n" +
+	"\x06cycles\x18\x03 \x01(\x03R\x06cycles\x12\x16\n" +
+	"\x06rounds\x18\x04 \x01(\x03R\x06rounds\x12\x16\n" +
+	"\x06frames\x18\x05 \x03(\x03R\x06framesBGZEgithub.com/condor-backfill/condor-backfill/negotiator/record/recordv1b\x06proto3"
 
 var (
 	file_record_proto_rawDescOnce sync.Once
@@ -1843,7 +1932,7 @@ func file_record_proto_rawDescGZIP() []byte {
 	return file_record_proto_rawDescData
 }
 
-var file_record_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_record_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_record_proto_goTypes = []any{
 	(*Entry)(nil),   // 0: recordv1.Entry
 	(*Begin)(nil),   // 1: recordv1.Begin
@@ -1864,6 +1953,7 @@ var file_record_proto_goTypes = []any{
 	(*Place)(nil),   // 16: recordv1.Place
 	(*Round)(nil),   // 17: recordv1.Round
 	(*End)(nil),     // 18: recordv1.End
+	(*Index)(nil),   // 19: recordv1.Index
 }
 var file_record_proto_depIdxs = []int32{
 	1,  // 0: recordv1.Entry.begin:type_name -> recordv1.Begin
@@ -1921,7 +2011,7 @@ func file_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_record_proto_rawDesc), len(file_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
