@@ -48,7 +48,7 @@ race: ## is memory shared safely? the tests of what is concurrent, under the rac
 	RAPID_CHECKS=5 $(TEST) ./condorsim -race -run 'FairStarts$$'
 
 # The scenarios that every change has to pass; make soak runs all of them.
-POOL = TestPool|TestClock|TestClaimsAreLent|TestJobs|TestHeldJobs|TestNegotiatorKilled|TestWideJobStartsByItsGuarantee|TestSomeJobsUnderSlack
+POOL = TestPool|TestClock|TestClaimsAreLent|TestJobs|TestHeldJobs|TestNegotiatorKilled|TestWideJobStartsByItsGuarantee|TestSomeJobsUnderSlack|TestRecordOfManyJobs
 pool: ## does it work on a real HTCondor pool? what matters most (4 minutes; as root, on Debian)
 	$(TEST) ./integration/htcondor/... -count=1 -timeout 15m -parallel 3 -run '^($(POOL))$$' -pool
 
@@ -80,6 +80,7 @@ identical: ## are the schedules still the same? forty runs over eight traces, ag
 proto: $(PROTO) ## lint the protocol, hold it against the last released one, and generate its Go code
 	cd plugins/policyv1 && PATH="$(PROTO):$$PATH" && buf lint && buf breaking --against baseline.binpb && buf generate
 	cp plugins/policyv1/policy.proto plugins/examples/node/
+	cd negotiator/record/recordv1 && PATH="$(PROTO):$$PATH" && buf lint && buf generate
 
 baseline: $(PROTO) ## make the protocol as it is the last released one
 	cd plugins/policyv1 && $(PROTO)/buf build --exclude-source-info -o baseline.binpb

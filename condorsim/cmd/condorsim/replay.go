@@ -241,6 +241,9 @@ func (c *replayCommand) describe(r *replayed) error {
 			r.First.Waiting++
 		}
 	}
+	if err := os.MkdirAll(c.DumpDir, 0o777); err != nil {
+		return cli.Bad(fmt.Errorf("--dump-dir: %w", err))
+	}
 	trace := condorsim.RoundAsTrace(d.State, d.Round)
 	return wholefile.Write("the round", r.First.Instance, trace.WriteInstance)
 }
