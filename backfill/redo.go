@@ -103,11 +103,11 @@ func (h *Host) redo(ctx context.Context, r *Round, decider Decider, journal []Ac
 		return d, fmt.Errorf("the round at %d does not follow the state: %w", r.Now, err)
 	}
 	err = decider.Decide(ctx, t)
-	is := slices.Clone(t.actions)
+	actions := slices.Clone(t.actions)
 	switch {
-	case err == nil && !slices.EqualFunc(journal, is, func(a, b Action) bool { return a.equal(&b) }):
+	case err == nil && !slices.EqualFunc(journal, actions, func(a, b Action) bool { return a.equal(&b) }):
 		t.Rollback()
-		return d, &Different{Was: journal, Is: is}
+		return d, &Different{Was: journal, Is: actions}
 	case err == nil:
 		err = t.close(&d)
 	default:
@@ -117,7 +117,7 @@ func (h *Host) redo(ctx context.Context, r *Round, decider Decider, journal []Ac
 		return d, context.Cause(ctx)
 	}
 	if err != nil {
-		return d, &Different{Was: journal, Is: is, Failure: err}
+		return d, &Different{Was: journal, Is: actions, Failure: err}
 	}
 	d.By = decider.Spec().Name
 	return d, nil

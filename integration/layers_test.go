@@ -186,7 +186,8 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/{papers,results}", ""},
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
-	{"integration/...", "", "backfill/... plugins/... negotiator/{drains,whatif} configs integration/..."},
+	{"integration/...", "", "backfill/... plugins/... negotiator/{drains,record,whatif} " +
+		"negotiator/record/{recordv1,replay} configs integration/..."},
 	{"integration/htcondor/pooltest", "classad", ""},
 	{
 		"integration", "", "backfill/... plugins/... negotiator negotiator/whatif condorsim " +

@@ -31,7 +31,6 @@
 //	takeover.go    what jobs that are to take over still need, which is kept from scavengers
 //	displace.go    jobs that take over from running ones, in a second round (package preempt)
 //	report.go      what came of a cycle
-//	recorder.go    who is told of cycles, to write them down (package record)
 //	copy.go        a copy of the schedule, which package outlook plays ahead
 //	basis.go       what the predicted run time of a job rests on
 //	review.go      what runs show of users' words, and who is planned anew for it
@@ -47,6 +46,7 @@
 //	check.go       refuses deltas that cannot be true
 //	displaced.go   what is remembered, checked and told of jobs that displace others
 //	negotiator.go  the negotiator: its configuration, its state, and changes of the policy
+//	recorder.go    who is told of cycles, to write them down (package record)
 //	heard.go       what estimators are told of jobs that run, and who waits
 //	predict.go     the predicted run times of jobs
 //	trust.go       how far the run times that users state count

@@ -235,6 +235,9 @@ func (n *Negotiator) SetWorld(w matchmaker.World) {
 // State returns the schedule as it stands. It may be read between cycles only.
 func (n *Negotiator) State() *backfill.State { return n.host.State }
 
+// Deciders returns the policy in charge and its fallback.
+func Deciders(n *Negotiator) (main, fallback backfill.Decider) { return n.policy, n.fallback }
+
 // GivenUp returns why the policy is asked no more, so that its fallback decides until the next change;
 // nil: it is asked.
 func (n *Negotiator) GivenUp() error { return n.host.GivenUp() }

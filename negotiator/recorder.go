@@ -13,6 +13,3 @@ type Recorder interface {
 	// others.
 	Decided(s backfill.Settled)
 }
-
-// Deciders returns the policy in charge and its fallback.
-func (n *Negotiator) Deciders() (main, fallback backfill.Decider) { return n.policy, n.fallback }

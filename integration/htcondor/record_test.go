@@ -82,7 +82,7 @@ func TestRecordOfManyJobs(t *testing.T) {
 	}
 	const lines = "BACKFILL_START_SLACK = 60\n"
 	pool := ours(t, []string{"NODES=3", "CPUS=8"}, lines+"BACKFILL_POLICY = slack")
-	under := func(policy string) { pool.Config("EXTRA=" + ourNegotiator + lines + "BACKFILL_POLICY = " + policy) }
+	configure := func(policy string) { pool.Config("EXTRA=" + ourNegotiator + lines + "BACKFILL_POLICY = " + policy) }
 	pool.permit("slot lost", "start failed", "start late", "policy changed", "overrun", "job changed", "slot changed")
 	random := rand.New(rand.NewPCG(1, 2))
 	users := []string{"alice", "bob", "carol"}
@@ -90,9 +90,9 @@ func TestRecordOfManyJobs(t *testing.T) {
 	began := time.Now()
 	events := []func(){
 		func() { pool.Kill("negotiator") },
-		func() { under("easy") },
+		func() { configure("easy") },
 		func() { pool.Kill("n2") },
-		func() { under("conservative") },
+		func() { configure("conservative") },
 	}
 	for done := 0; time.Since(began) < length; {
 		run, cpus := 1+int(random.ExpFloat64()*25), 1<<random.IntN(4)

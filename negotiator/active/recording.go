@@ -31,9 +31,9 @@ func (a *Activator) Recorder(o record.Options, about func() record.About) (*reco
 		a.Logger.Error("nothing more is recorded; all else goes on", "error", err)
 	}
 	recorder, err := record.New(o, func() record.About {
-		of := about()
-		of.Program, of.Settings = "negotiator "+program, a.deciding()
-		return of
+		all := about()
+		all.Program, all.Settings = "negotiator "+program, a.deciding()
+		return all
 	})
 	if err != nil {
 		return nil, a.Source.Locate(err, "record")

@@ -164,8 +164,8 @@ func (n *names) job(j *policyv1.Job) {
 
 // reason replaces the names in why a job is held. What the state itself says must stay what it says.
 func (n *names) reason(text string) string {
-	if why, of, found := strings.Cut(text, ": "); found && backfill.NeverFits(text) {
-		return why + ": " + n.text(wordKind, of)
+	if why, limit, found := strings.Cut(text, ": "); found && backfill.NeverFits(text) {
+		return why + ": " + n.text(wordKind, limit)
 	}
 	if backfill.NeverFits(text) {
 		return text

@@ -19,7 +19,7 @@ const NamesEnd = ".names"
 // the next record of the same path: the file of names has them, and is for its owner alone.
 type names struct {
 	file   *os.File
-	of     map[string]string // by word, in lower case as ads do not heed it
+	words  map[string]string // by word, in lower case as ads do not heed it
 	count  map[string]int    // of pseudonyms, by what they begin with
 	queues []queue           // by name: pseudonyms of queues are in the same order
 	err    error             // why nothing more could be written
@@ -29,7 +29,7 @@ type queue struct{ name, pseudonym string }
 
 // openNames reads the pseudonyms that are known already.
 func openNames(path string) (*names, error) {
-	n := &names{of: map[string]string{}, count: map[string]int{}}
+	n := &names{words: map[string]string{}, count: map[string]int{}}
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("record: the pseudonyms: %w", err)
@@ -43,7 +43,7 @@ func openNames(path string) (*names, error) {
 		case kind == queueKind:
 			n.addQueue(queue{word, pseudonym})
 		default:
-			n.of[word] = pseudonym
+			n.words[word] = pseudonym
 			n.count[kind]++
 		}
 	}
@@ -104,11 +104,11 @@ func (n *names) word(kind, word string) string {
 	if isCommon(lower) {
 		return word
 	}
-	pseudonym, known := n.of[lower]
+	pseudonym, known := n.words[lower]
 	if !known {
 		n.count[kind]++
 		pseudonym = kind + strconv.Itoa(n.count[kind])
-		n.of[lower] = pseudonym
+		n.words[lower] = pseudonym
 		n.put(kind + "\t" + lower + "\t" + pseudonym + "\n")
 	}
 	return pseudonym
@@ -118,7 +118,7 @@ func (n *names) word(kind, word string) string {
 func (n *names) known(text string) string {
 	fields := strings.FieldsFunc(text, isNoLetter)
 	for _, word := range fields {
-		if _, known := n.of[strings.ToLower(word)]; known && !isCommon(strings.ToLower(word)) {
+		if _, known := n.words[strings.ToLower(word)]; known && !isCommon(strings.ToLower(word)) {
 			return n.text(wordKind, text)
 		}
 	}

@@ -184,7 +184,7 @@ func withoutLabels(j *policyv1.Job) {
 
 // policyOf returns who decides for a negotiator.
 func policyOf(n *negotiator.Negotiator, settings map[string]string) *recordv1.Policy {
-	main, fallback := n.Deciders()
+	main, fallback := negotiator.Deciders(n)
 	spec := main.Spec()
 	options, plugin := map[string]string(nil), true
 	if configured, ok := main.(interface{ Options() map[string]string }); ok {

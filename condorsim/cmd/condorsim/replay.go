@@ -215,7 +215,7 @@ func (w *withPolicy) deciders(ctx context.Context, p *recordv1.Policy, resources
 		}
 		return nil, nil, err
 	}
-	if is, was := w.chosen.Main.Spec().Guarantees, p.GetGuarantees(); is != was {
+	if w.chosen.Main.Spec().Guarantees != p.GetGuarantees() {
 		return nil, nil, fmt.Errorf("--with %s: it cannot take the place of %s, as only one of them gives guarantees: what "+
 			"it would have done is another history; run the record's jobs under it", c.With, p.GetName())
 	}

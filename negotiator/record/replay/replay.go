@@ -256,7 +256,7 @@ func (r *Replay) end(e *recordv1.End) error {
 	if r.host == nil {
 		return errNoBegin
 	}
-	if is := record.Digest(r.host.State); !bytes.Equal(is, e.GetState()) {
+	if !bytes.Equal(record.Digest(r.host.State), e.GetState()) {
 		return fmt.Errorf("the state at %d is another one than it was, though all decisions were the same: this is a bug of "+
 			"this program, or the record was changed", e.GetNow())
 	}
