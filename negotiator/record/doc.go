@@ -13,6 +13,7 @@
 //
 //	recorder.go  what a negotiator tells becomes entries
 //	entries.go   deltas, jobs and slots as entries
+//	keys.go      the keys of jobs in the queue's order, as steps
 //	texts.go     ads and labels, which are written once
 //	anonymise.go where entries name somebody; names.go has the pseudonyms, common.go words that stay
 //	writer.go    entries become frames, beside the cycles

@@ -32,6 +32,7 @@ type Recorder struct {
 	writer *writer
 	about  func() About
 	texts  *texts
+	keys   *Keys
 	n      *negotiator.Negotiator // whose cycles are in the file; nil: none yet
 	names  *names                 // pseudonyms; nil: names are as they are
 	buffer []byte
@@ -66,6 +67,8 @@ func (r *Recorder) Decided(s backfill.Settled) {
 	for _, e := range round.GetEvents() {
 		withoutLabels(e.GetSpec())
 	}
+	entry := &recordv1.Round{By: s.Decision.By, Own: s.Own}
+	r.keys.pack(round, entry)
 	settled := &policyv1.Settled{Round: round, Journal: wire.EncodeJournal(s.Decision.Actions)}
 	if r.names != nil {
 		r.names.settled(settled)
@@ -75,7 +78,7 @@ func (r *Recorder) Decided(s backfill.Settled) {
 		r.writer.fail(err)
 		return
 	}
-	entry := &recordv1.Round{Settled: text, By: s.Decision.By, Own: s.Own}
+	entry.Settled = text
 	if s.Refused != nil {
 		entry.Refused = wire.Text(s.Refused.Error())
 	}
@@ -102,7 +105,7 @@ func (r *Recorder) begin(n *negotiator.Negotiator) {
 	if r.n != nil {
 		r.end("rotated")
 	}
-	r.n, r.texts = n, newTexts(r.write)
+	r.n, r.texts, r.keys = n, newTexts(r.write), NewKeys()
 	r.writer.next()
 	about, at := r.about(), n.Checkpoint()
 	begin := &recordv1.Begin{

@@ -1559,8 +1559,8 @@ func (x *Place) GetChunks() int64 {
 // Round is a round and what was decided.
 type Round struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// settled is the round as the policy saw it and the decision's journal, a
-	// policyv1.Settled.
+	// settled is the round as the policy saw it, but for the keys, and the decision's
+	// journal, a policyv1.Settled.
 	Settled []byte `protobuf:"bytes,1,opt,name=settled,proto3" json:"settled,omitempty"`
 	// by is the policy that decided; "": there was nothing to decide.
 	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
@@ -1568,7 +1568,14 @@ type Round struct {
 	Own bool `protobuf:"varint,3,opt,name=own,proto3" json:"own,omitempty"`
 	// refused is why the decision of the policy in charge did not count; "": it
 	// counts.
-	Refused       string `protobuf:"bytes,4,opt,name=refused,proto3" json:"refused,omitempty"`
+	Refused string `protobuf:"bytes,4,opt,name=refused,proto3" json:"refused,omitempty"`
+	// key_jobs are the jobs of policyv1.Round.keys, which settled has not: each is its
+	// ID less that of the one before, the first less 0.
+	KeyJobs []int64 `protobuf:"zigzag64,5,rep,packed,name=key_jobs,json=keyJobs,proto3" json:"key_jobs,omitempty"`
+	// key_steps are their keys: each is the bits of the number, as a whole number, less
+	// those of the key that this list last had for the job in this file; less 0, if it had
+	// none, or if the job has completed or was removed in a round since.
+	KeySteps      []int64 `protobuf:"zigzag64,6,rep,packed,name=key_steps,json=keySteps,proto3" json:"key_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1629,6 +1636,20 @@ func (x *Round) GetRefused() string {
 		return x.Refused
 	}
 	return ""
+}
+
+func (x *Round) GetKeyJobs() []int64 {
+	if x != nil {
+		return x.KeyJobs
+	}
+	return nil
+}
+
+func (x *Round) GetKeySteps() []int64 {
+	if x != nil {
+		return x.KeySteps
+	}
+	return nil
 }
 
 // End is how a file, or a run, ended.
@@ -1903,12 +1924,14 @@ const file_record_proto_rawDesc = "" +
 	"\x03end\x18\x04 \x01(\x12R\x03end\"3\n" +
 	"\x05Place\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06chunks\x18\x02 \x01(\x03R\x06chunks\"]\n" +
+	"\x06chunks\x18\x02 \x01(\x03R\x06chunks\"\x95\x01\n" +
 	"\x05Round\x12\x18\n" +
 	"\asettled\x18\x01 \x01(\fR\asettled\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12\x10\n" +
 	"\x03own\x18\x03 \x01(\bR\x03own\x12\x18\n" +
-	"\arefused\x18\x04 \x01(\tR\arefused\"E\n" +
+	"\arefused\x18\x04 \x01(\tR\arefused\x12\x19\n" +
+	"\bkey_jobs\x18\x05 \x03(\x12R\akeyJobs\x12\x1b\n" +
+	"\tkey_steps\x18\x06 \x03(\x12R\bkeySteps\"E\n" +
 	"\x03End\x12\x10\n" +
 	"\x03now\x18\x01 \x01(\x12R\x03now\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\fR\x05state\x12\x16\n" +

@@ -62,6 +62,7 @@ type Result struct {
 type Replay struct {
 	o       Options
 	known   *known
+	keys    *record.Keys
 	host    *backfill.Host
 	policy  string
 	started bool // some cycle was told
@@ -124,6 +125,7 @@ func (r *Replay) take(ctx context.Context, entry *recordv1.Entry) error {
 // begin goes on from a state as a whole.
 func (r *Replay) begin(ctx context.Context, b *recordv1.Begin) error {
 	r.known.begin(b)
+	r.keys = record.NewKeys()
 	message := new(policyv1.Snapshot)
 	if err := message.UnmarshalVT(b.GetSnapshot()); err != nil {
 		return fmt.Errorf("the state at %d: %w", b.GetNow(), err)
@@ -196,6 +198,12 @@ func (r *Replay) round(ctx context.Context, e *recordv1.Round) error {
 	}
 	message := new(policyv1.Settled)
 	if err := message.UnmarshalVT(e.GetSettled()); err != nil {
+		return fmt.Errorf("round %d: %w", r.result.Rounds+1, err)
+	}
+	if message.Round == nil {
+		message.Round = new(policyv1.Round)
+	}
+	if err := r.keys.Unpack(e, message.GetRound()); err != nil {
 		return fmt.Errorf("round %d: %w", r.result.Rounds+1, err)
 	}
 	round, journal := wire.DecodeRound(message.GetRound()), wire.DecodeJournal(message.GetJournal())
