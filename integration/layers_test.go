@@ -172,6 +172,10 @@ var arrows = []struct{ importer, may, tests string }{
 		"negotiator",
 	},
 	{
+		"condorsim/output/compare", "backfill/inwords negotiator/instant " +
+			"condorsim/output/{compare/schedules,intervals,metrics,results}", "condorsim/output/page/pagetest",
+	},
+	{
 		"condorsim/output/compare/schedules", "condorsim/input/{formats,workload} negotiator/packed/... condorsim/output/spreadsheet",
 		"condorsim/output/{jobtable,page/pagetest}",
 	},
