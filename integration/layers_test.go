@@ -176,6 +176,10 @@ var arrows = []struct{ importer, may, tests string }{
 			"condorsim/output/{compare/schedules,intervals,metrics,results}", "condorsim/output/page/pagetest",
 	},
 	{
+		"condorsim/output/compare/pages", "backfill/inwords negotiator/instant " +
+			"condorsim/output/{chart,compare,metrics,page}", "condorsim/output/{compare/schedules,intervals,page/pagetest,results}",
+	},
+	{
 		"condorsim/output/compare/schedules", "condorsim/input/{formats,workload} negotiator/packed/... condorsim/output/spreadsheet",
 		"condorsim/output/{jobtable,page/pagetest}",
 	},

@@ -38,6 +38,7 @@ Examples:
   condorsim run --workload lublin-128 --policy conservative --estimate-model accurate
   condorsim sweep guarantees --traces ~/traces --out guarantees
   condorsim report guarantees --baseline easy
+  condorsim compare easy.csv slack.csv --html policies.html
   condorsim keys sweep
   condorsim study --pool status.long --workload history.long --with 'cpus=64,count=4' --html study.html
   condorsim workload info KTH-SP2-1996-2.swf.gz
@@ -50,6 +51,7 @@ type commands struct {
 	Run      runCommand      `cmd:"" help:"Run one workload under one policy."`
 	Sweep    sweepCommand    `cmd:"" help:"Run a matrix of workloads and policies."`
 	Study    studyCommand    `cmd:"" help:"What happened on a pool, and what would have been: policies, more slots, limits."`
+	Compare  compareCommand  `cmd:"" help:"Compare runs of the same jobs, job by job, or finished sweeps."`
 	Report   reportCommand   `cmd:"" help:"Show the results of a sweep in one HTML page."`
 	Workload workloadCommand `cmd:"" help:"Look at traces, change them and make them up."`
 	Keys     keysCommand     `cmd:"" help:"Show every key of a sweep's file or a pool's description, with an example."`

@@ -13,11 +13,12 @@ import (
 type Section struct {
 	Title     string
 	Sentences []string
+	Whole     []page.Table // all of whose rows are printed
 	Tables    []page.Table
 	Notes     []string // what to heed
 }
 
-// Sections prints a text with tables, of each of which so many rows, and says where the rest is.
+// Sections prints a text with tables, of most of which so many rows, and says where the rest is.
 func Sections(out io.Writer, sections []Section, rows int, rest string) error {
 	var text strings.Builder
 	for i, s := range sections {
@@ -28,19 +29,11 @@ func Sections(out io.Writer, sections []Section, rows int, rest string) error {
 		for _, sentence := range s.Sentences {
 			text.WriteString("  " + sentence + "\n")
 		}
+		for _, t := range s.Whole {
+			text.WriteString(titled(t, len(t.Rows), rest))
+		}
 		for _, t := range s.Tables {
-			if len(t.Rows) == 0 {
-				continue
-			}
-			more := len(t.Rows) - rows
-			t.Rows = t.Rows[:min(rows, len(t.Rows))]
-			text.WriteString("\n" + t.Title + "\n" + rendered(withUnits(t)) + "\n")
-			if more > 0 {
-				_, _ = fmt.Fprintf(&text, "and %s more: %s\n", inwords.Whole(more), rest)
-			}
-			if t.Caption != "" {
-				text.WriteString(t.Caption + "\n")
-			}
+			text.WriteString(titled(t, rows, rest))
 		}
 		for _, note := range s.Notes {
 			text.WriteString("note: " + note + "\n")
@@ -50,4 +43,21 @@ func Sections(out io.Writer, sections []Section, rows int, rest string) error {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	return nil
+}
+
+// titled returns the text of a table below its title, with so many rows; "" if it has none.
+func titled(t page.Table, rows int, rest string) string {
+	more := len(t.Rows) - rows
+	if len(t.Rows) == 0 {
+		return ""
+	}
+	t.Rows = t.Rows[:min(rows, len(t.Rows))]
+	text := "\n" + t.Title + "\n" + rendered(withUnits(t)) + "\n"
+	if more > 0 {
+		text += fmt.Sprintf("and %s more: %s\n", inwords.Whole(more), rest)
+	}
+	if t.Caption != "" {
+		text += t.Caption + "\n"
+	}
+	return text
 }
