@@ -3,7 +3,6 @@ package pages
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
@@ -96,13 +95,12 @@ func signed(v int64) page.Value {
 	return value
 }
 
-// hours writes seconds in hours, with the unit.
+// hours writes seconds in hours, with the unit; less than six minutes in seconds.
 func hours(v float64) string {
-	text := written(v/3600, 2, false)
-	if text == "0.00" && v != 0 {
-		return strconv.FormatFloat(v, 'f', 1, 64) + " s"
+	if v < 360 {
+		return written(v, min(1, decimals(v)), false) + " s"
 	}
-	return text + " h"
+	return inwords.Hours(v) + " h"
 }
 
 // share writes a part of a whole in percent.

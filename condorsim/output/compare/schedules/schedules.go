@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 )
@@ -91,6 +92,9 @@ func Read(path string) (*Schedule, error) {
 	return nil, foreign(path, head)
 }
 
+// longest is how many letters of a name are kept. Names are other people's texts, and go to terminals.
+const longest = 1000
+
 // taker returns a function that adds rows. Rows that have texts in common share them.
 func (s *Schedule) taker() func(*Row) *fault {
 	users := map[string]string{}
@@ -104,10 +108,10 @@ func (s *Schedule) taker() func(*Row) *fault {
 		}
 		user, known := users[row.User]
 		if !known {
-			user = strings.Clone(row.User)
-			users[user] = user
+			user = strings.Clone(backfill.Printable(row.User, longest))
+			users[strings.Clone(row.User)] = user
 		}
-		row.User, row.Job = user, strings.Clone(row.Job) // and not the text of a whole line
+		row.User, row.Job = user, strings.Clone(backfill.Printable(row.Job, longest)) // and not the text of a whole line
 		s.Rows = append(s.Rows, *row)
 		return nil
 	}
