@@ -103,6 +103,14 @@ func hours(v float64) string {
 	return inwords.Hours(v) + " h"
 }
 
+// within writes seconds and half the width of their interval in the same unit.
+func within(v, half float64) string {
+	if max(v, half) < 360 {
+		return written(v, 1, false) + " ± " + written(half, 1, false) + " s"
+	}
+	return inwords.Hours(v) + " ± " + inwords.Hours(half) + " h"
+}
+
 // share writes a part of a whole in percent.
 func share(part, of int) string { //nolint:unparam // the whole
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))

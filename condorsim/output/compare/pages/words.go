@@ -46,11 +46,11 @@ func verdict(m *compare.Measure, a, b string) string {
 		return fmt.Sprintf("The mean wait is %s instead of %s, %s %s. Whether that is chance is not known, as the jobs came in fewer than "+
 			"four weeks.", hours(m.B), hours(m.A), hours(amount), direction)
 	case m.Sure():
-		return fmt.Sprintf("The mean wait is %s instead of %s: %s ± %s %s under %s (95 %%, %d %s).", hours(m.B), hours(m.A), hours(amount),
-			hours(*m.HalfWidth), direction, b, m.Pairs, m.Sample)
+		return fmt.Sprintf("The mean wait is %s instead of %s: %s %s under %s (95 %%, %d %s).", hours(m.B), hours(m.A),
+			within(amount, *m.HalfWidth), direction, b, m.Pairs, m.Sample)
 	}
-	return fmt.Sprintf("The mean wait is %s instead of %s: %s ± %s %s, so %s and %s may differ by chance alone (95 %%, %d %s).", hours(m.B),
-		hours(m.A), hours(amount), hours(*m.HalfWidth), direction, a, b, m.Pairs, m.Sample)
+	return fmt.Sprintf("The mean wait is %s instead of %s: %s %s, so %s and %s may differ by chance alone (95 %%, %d %s).", hours(m.B),
+		hours(m.A), within(amount, *m.HalfWidth), direction, a, b, m.Pairs, m.Sample)
 }
 
 // firstInWords says which start is the first that differs.

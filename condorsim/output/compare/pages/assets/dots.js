@@ -9,6 +9,7 @@
   class Dots {
     constructor(card) {
       this.canvas = card.querySelector("canvas");
+      this.picture = document.createElement("canvas"); // without the mark
       this.said = card.querySelector(".said");
       const data = JSON.parse(card.querySelector("script").textContent);
       Object.assign(this, data, { steps: data.decades * data.per + 1, chosen: -1 });
@@ -25,9 +26,13 @@
     y(step) { return this.top + (1 - this.place(step)) * this.size; }
     draw() {
       const box = this.canvas.getBoundingClientRect(), ratio = devicePixelRatio || 1;
-      this.canvas.width = Math.round(box.width * ratio);
-      this.canvas.height = Math.round(box.height * ratio);
-      const c = this.canvas.getContext("2d");
+      if (!box.width) return; // it is not shown
+      for (const canvas of [this.canvas, this.picture]) {
+        canvas.width = Math.round(box.width * ratio);
+        canvas.height = Math.round(box.height * ratio);
+      }
+      this.canvas.getContext("2d").scale(ratio, ratio);
+      const c = this.picture.getContext("2d");
       c.scale(ratio, ratio);
       const style = getComputedStyle(document.documentElement);
       const colour = (name) => style.getPropertyValue("--" + name).trim();
@@ -76,14 +81,14 @@
         c.fill();
       });
       c.globalAlpha = 1;
-      this.picture = paper.matches ? null : c.getImageData(0, 0, this.canvas.width, this.canvas.height);
       this.mark();
     }
     radius(dot) { return Math.min(7, 1.3 + 0.8 * Math.log2(dot[2])); }
     // Marks the chosen dot on the picture that was drawn.
     mark() {
-      const c = this.canvas.getContext("2d");
-      if (this.picture) c.putImageData(this.picture, 0, 0);
+      const c = this.canvas.getContext("2d"), { width, height } = this.canvas.getBoundingClientRect();
+      c.clearRect(0, 0, width, height);
+      c.drawImage(this.picture, 0, 0, width, height);
       if (this.chosen < 0) return;
       const dot = this.dots[this.chosen];
       c.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();

@@ -1,0 +1,115 @@
+package pages_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/output/compare"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/compare/pages"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/compare/schedules"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
+)
+
+const hostile = `</script><img src=x onerror=alert(1)>"'&`
+
+// schedule makes up what became of n jobs, of which a share waits less by some factor.
+func schedule(name string, n int, factor float64, user string) *schedules.Schedule {
+	random, s, submit := rand.New(rand.NewPCG(7, 7)), &schedules.Schedule{Name: name}, int64(0)
+	for i := range n {
+		submit += random.Int64N(7200)
+		wait, run := int64(random.ExpFloat64()*random.ExpFloat64()*9000*float64(random.IntN(2))), 1+random.Int64N(9000)
+		if random.IntN(3) > 0 {
+			wait = int64(float64(wait) * factor)
+		}
+		s.Rows = append(s.Rows, schedules.Row{
+			Job: fmt.Sprint(i) + user, Submit: submit, Start: submit + wait, End: submit + wait + run, Started: true, Ended: true, Run: run,
+			Estimate: 2 * run, Cpus: 1 + random.Int64N(40), User: fmt.Sprint(user, random.IntN(12)),
+		})
+	}
+	return s
+}
+
+// compared makes up comparisons of a with some others.
+func compared(t testing.TB, a *schedules.Schedule, others ...*schedules.Schedule) *pages.Page {
+	t.Helper()
+	p := &pages.Page{Command: "condorsim compare a b", Version: "v0.0.0"}
+	for _, b := range others {
+		c, err := compare.Jobs(a, b, compare.Options{Cpus: 200})
+		require.NoError(t, err)
+		p.Jobs = append(p.Jobs, c)
+	}
+	return p
+}
+
+func html(t testing.TB, p *pages.Page) string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, p.HTML(&out))
+	return out.String()
+}
+
+func TestPage(t *testing.T) {
+	p := compared(t, schedule("x/easy.csv", 500, 1, "u"), schedule("y/slack.parquet", 500, 0.5, "u"), schedule("dc.csv.gz", 500, 1.5, "u"))
+	text := html(t, p)
+	require.Contains(t, text, "<title>slack, dc against easy</title>")
+	require.Equal(t, 2, strings.Count(text, `class="card dots"`))
+	require.Equal(t, 3, strings.Count(text, "<svg"), "the differences of all together, and two of each share")
+	require.Equal(t, text, html(t, p), "the same input gives the same page")
+	require.Less(t, len(text), 1<<20)
+}
+
+// Names are other people's texts: they cannot become a part of the page.
+func TestHostileNames(t *testing.T) {
+	a, b := schedule(hostile+".csv", 50, 1, hostile), schedule("b.csv", 50, 0.5, hostile)
+	p := compared(t, a, b)
+	p.Notes, p.Command = []string{hostile}, hostile
+	text := html(t, p)
+	require.NotContains(t, text, "<img")
+	require.Equal(t, 1, strings.Count(text, "<main>"))
+	require.Contains(t, text, "&lt;img")
+}
+
+func TestJSON(t *testing.T) {
+	text, err := json.Marshal((&pages.Page{}).JSON())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"jobs": [], "cells": [], "notes": [], "command": "", "version": ""}`, string(text))
+	text, err = json.Marshal(compared(t, schedule("a", 9, 1, ""), schedule("b", 9, 2, "")).JSON())
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "Shapes")
+	require.Contains(t, string(text), `"shorter_waits":0`)
+}
+
+// A verdict says how far it is to be trusted.
+func TestWords(t *testing.T) {
+	words := func(n int, factor float64) string {
+		s := compared(t, schedule("easy.csv", n, 1, ""), schedule("slack.csv", n, factor, "")).Sections()[0]
+		return strings.Join(s.Sentences, "\n")
+	}
+	require.Regexp(t, `The mean wait is \d\.\d\d h instead of \d\.\d\d h: \d\.\d\d ± \d\.\d\d h shorter under slack `+
+		`\(95 %, \d+ weeks\)\.`, words(1500, 0.5))
+	require.Contains(t, words(20, 2), "Whether that is chance is not known, as the jobs came in fewer than four weeks.")
+	require.Regexp(t, `^1,500 jobs ran in both\. Under slack, 0 of them \(0\.0 %\) wait shorter, 0 \(0\.0 %\) longer, and 1,500 as long\.\n`+
+		`The mean wait is .* in both\.\nAll jobs start at the same instants in both\.$`, words(1500, 1))
+	p := compared(t, schedule("easy.csv", 900, 1, ""), schedule("slack.csv", 900, 0.99, ""))
+	wait := &p.Jobs[0].Measures[0]
+	wait.HalfWidth = new(1e6)
+	require.Contains(t, p.Sections()[0].Sentences[1], "so easy and slack may differ by chance alone (95 %")
+	require.Equal(t, intervals.Weeks, wait.Sample)
+}
+
+// Two files of the same name are told apart by their folders.
+func TestSidesOfTheSameName(t *testing.T) {
+	for _, names := range [][3]string{
+		{"x/easy.csv", "y/easy.csv", "y/easy.csv against x/easy.csv"},
+		{"easy.csv", "easy.parquet", "easy.parquet against easy.csv"},
+		{"x/easy.csv", "slack.csv.zst", "slack against easy"},
+	} {
+		p := compared(t, schedule(names[0], 9, 1, ""), schedule(names[1], 9, 1, ""))
+		require.Equal(t, names[2], p.Sections()[0].Title)
+	}
+}
