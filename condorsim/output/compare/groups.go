@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/output/compare/schedules"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
@@ -40,9 +41,9 @@ func (g *Group) Sure() bool {
 }
 
 // groups compares the groups of jobs that name gives the same name; jobs without one are in none.
-func (s *sides) groups(a, b []metrics.Job, name func(int) string) (all Groups) {
+func (s *sides) groups(name func(int) string) (all Groups) {
 	index := map[string]int{}
-	for i := range a {
+	for i, p := range s.pairs {
 		key := name(i)
 		if key == "" {
 			continue
@@ -54,42 +55,30 @@ func (s *sides) groups(a, b []metrics.Job, name func(int) string) (all Groups) {
 			all.Rows = append(all.Rows, Group{Name: key})
 		}
 		g := &all.Rows[at]
-		one, two := &a[i], &b[i]
+		a, b := &s.a[p.a], &s.b[p.b]
 		g.Jobs++
-		g.CPUSeconds += float64(float64(one.Procs) * float64(one.Run+one.Saved))
-		g.A += float64(waited(one))
-		g.B += float64(waited(two))
-		g.Total += float64(waited(two) - waited(one))
-		g.SlowdownA += slowdown(one)
-		g.SlowdownB += slowdown(two)
+		g.CPUSeconds += float64(float64(a.Cpus) * float64(work(a)))
+		g.A += float64(wait(a))
+		g.B += float64(wait(b))
+		g.Total += float64(wait(b) - wait(a))
+		g.SlowdownA += slowdown(a)
+		g.SlowdownB += slowdown(b)
 	}
 	all.Of = len(all.Rows)
 	slices.SortFunc(all.Rows, func(g, h Group) int {
 		return cmp.Or(cmp.Compare(math.Abs(h.Total), math.Abs(g.Total)), cmp.Compare(g.Name, h.Name))
 	})
 	all.Rows = slices.Clip(all.Rows[:min(Kept, len(all.Rows))])
-	weeks := make([][2]metrics.Weeks, len(all.Rows))
 	clear(index)
 	for at, g := range all.Rows {
 		index[g.Name] = at
 	}
-	for i := range a {
-		at, kept := index[name(i)]
-		if !kept {
-			continue
+	weeks := s.weeksOf(len(all.Rows), func(i int) int {
+		if at, kept := index[name(i)]; kept {
+			return at
 		}
-		const week = 7 * 24 * 3600
-		number := (a[i].Submit - a[0].Submit) / week
-		for side, j := range []*metrics.Job{&a[i], &b[i]} {
-			list := &weeks[at][side]
-			if len(*list) == 0 || (*list)[len(*list)-1].Week != number {
-				*list = append(*list, metrics.Week{Week: number})
-			}
-			last := &(*list)[len(*list)-1]
-			last.Jobs++
-			last.Wait += float64(waited(j))
-		}
-	}
+		return -1
+	})
 	for at := range all.Rows {
 		g := &all.Rows[at]
 		n := float64(g.Jobs)
@@ -102,9 +91,24 @@ func (s *sides) groups(a, b []metrics.Job, name func(int) string) (all Groups) {
 	return all
 }
 
-// waited and slowdown are the wait and the bounded slowdown of a job as package metrics counts them.
-func waited(j *metrics.Job) int64 { return j.Start - j.Saved - j.Submit }
-
-func slowdown(j *metrics.Job) float64 {
-	return max(1, float64(j.Start+j.Run-j.Submit)/float64(max(j.Run+j.Saved, metrics.DefaultBound)))
+// weeksOf sums up the waits of some groups, of A and of B, by the week in which jobs came. Group returns the
+// number of a pair's group; −1: it is in none.
+func (s *sides) weeksOf(groups int, group func(int) int) [][2]metrics.Weeks {
+	weeks := make([][2]metrics.Weeks, groups)
+	for i, p := range s.pairs {
+		at := group(i)
+		if at < 0 {
+			continue
+		}
+		for side, row := range []*schedules.Row{&s.a[p.a], &s.b[p.b]} {
+			list := &weeks[at][side]
+			if len(*list) == 0 || (*list)[len(*list)-1].Week != s.week(i) {
+				*list = append(*list, metrics.Week{Week: s.week(i)})
+			}
+			last := &(*list)[len(*list)-1]
+			last.Jobs++
+			last.Wait += float64(wait(row))
+		}
+	}
+	return weeks
 }

@@ -69,18 +69,17 @@ func Jobs(a, b *schedules.Schedule, o Options) (*Comparison, error) {
 	if c.Compared == 0 {
 		return nil, fmt.Errorf("no job of %s and %s ran to its end in both: there is nothing to compare", a.Name, b.Name)
 	}
-	one, two := s.jobs(0), s.jobs(1)
-	c.measure(one, two, o.Cpus)
-	c.Users = s.groups(one, two, s.user)
+	c.measure(s, o.Cpus)
+	c.Users = s.groups(s.user)
 	widths := map[int64]string{}
-	c.Widths = s.groups(one, two, func(i int) string {
-		procs := one[i].Procs
-		if widths[procs] == "" {
-			widths[procs] = metrics.WidthClass(procs)
+	c.Widths = s.groups(func(i int) string {
+		cpus := s.a[s.pairs[i].a].Cpus
+		if widths[cpus] == "" {
+			widths[cpus] = metrics.WidthClass(cpus)
 		}
-		return widths[procs]
+		return widths[cpus]
 	})
-	c.Hours = s.groups(one, two, func(i int) string { return hours[o.Clock.Date(one[i].Submit).Hour()] })
+	c.Hours = s.groups(func(i int) string { return hours[o.Clock.Date(s.a[s.pairs[i].a].Submit).Hour()] })
 	c.extremes(s)
 	c.Shapes = s.shapes(o.Clock)
 	return c, nil
@@ -133,6 +132,20 @@ func saved(row *schedules.Row) int64 {
 
 // wait returns how long a job that ran to its end has waited, as package metrics counts it.
 func wait(row *schedules.Row) int64 { return row.Start - saved(row) - row.Submit }
+
+// work returns how long a job has worked in all, and slowdown its bounded slowdown, as package metrics counts
+// them.
+func work(row *schedules.Row) int64 { return row.End - row.Start + saved(row) }
+
+func slowdown(row *schedules.Row) float64 {
+	return max(1, float64(row.End-row.Submit)/float64(max(work(row), metrics.DefaultBound)))
+}
+
+// week returns in which week a pair's job came, from 0.
+func (s *sides) week(i int) int64 {
+	const week = 7 * 24 * 3600
+	return (s.a[s.pairs[i].a].Submit - s.a[s.pairs[0].a].Submit) / week
+}
 
 // user returns the user of a pair, who is known if one side knows it.
 func (s *sides) user(i int) string {

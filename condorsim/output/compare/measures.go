@@ -64,18 +64,19 @@ var shown = []struct{ name, label string }{
 func needsCpus(name string) bool { return name == "utilisation" || name == "loss_of_capacity" }
 
 // measure sets the measures.
-func (c *Comparison) measure(a, b []metrics.Job, cpus int64) {
-	machine := metrics.Machine{Processors: cpus}
+func (c *Comparison) measure(s *sides, cpus int64) {
 	values := [2]map[string]float64{}
-	for side, jobs := range [][]metrics.Job{a, b} {
-		m := metrics.Compute(machine, jobs)
+	var weeks [2]metrics.Weeks
+	for side := range values { // one after the other, as the jobs of a side take much memory
+		jobs := s.jobs(side)
+		m := metrics.Compute(metrics.Machine{Processors: cpus}, jobs)
 		values[side] = map[string]float64{meanCpus: inUse(jobs, m.Makespan)}
 		for name, v := range m.All() {
 			values[side][name] = v
 		}
+		weeks[side] = metrics.ComputeWeeks(jobs)
 	}
-	weeks := [2]metrics.Weeks{metrics.ComputeWeeks(a), metrics.ComputeWeeks(b)}
-	among := percentilesOf(a, b)
+	among := s.percentiles()
 	c.Measures = measures(values[0], values[1], func(name string) (intervals.Difference, bool) {
 		if d, known := intervals.OfPairedWeeks(weeks[1], weeks[0], name); known {
 			return d, true

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
-	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
 
 // percentiles are the waits of both sides in ascending order, with the batch of weeks of each.
@@ -24,29 +23,25 @@ type batched struct {
 // would be too narrow; see [intervals.OfLeftOut].
 const leastAbove = 5
 
-func percentilesOf(a, b []metrics.Job) *percentiles {
-	const week = 7 * 24 * 3600
-	weeks := make([]int64, len(a))
-	p := &percentiles{}
-	for i := range a {
-		weeks[i] = (a[i].Submit - a[0].Submit) / week
+func (s *sides) percentiles() *percentiles {
+	p, n := &percentiles{}, len(s.pairs)
+	weeks := make([]int64, n)
+	for i := range weeks {
+		weeks[i] = s.week(i)
 		if i == 0 || weeks[i] != weeks[i-1] {
 			p.weeks++
 		}
 	}
 	batches, count := intervals.Batches(weeks)
 	p.sizes = make([]int, count)
-	for _, batch := range batches {
+	p.sides = [2][]batched{make([]batched, n), make([]batched, n)}
+	for i, one := range s.pairs {
+		batch := int32(batches[i]) //nolint:gosec // at most 30
 		p.sizes[batch]++
+		p.sides[0][i], p.sides[1][i] = batched{wait(&s.a[one.a]), batch}, batched{wait(&s.b[one.b]), batch}
 	}
-	for side, jobs := range [][]metrics.Job{a, b} {
-		all := make([]batched, len(jobs))
-		for i := range jobs {
-			j := &jobs[i]
-			all[i] = batched{j.Start - j.Saved - j.Submit, int32(batches[i])} //nolint:gosec // at most 30
-		}
-		slices.SortFunc(all, func(x, y batched) int { return cmp.Compare(x.wait, y.wait) })
-		p.sides[side] = all
+	for _, waits := range p.sides {
+		slices.SortFunc(waits, func(x, y batched) int { return cmp.Compare(x.wait, y.wait) })
 	}
 	return p
 }
