@@ -112,6 +112,6 @@ func within(v, half float64) string {
 }
 
 // share writes a part of a whole in percent.
-func share(part, of int) string { //nolint:unparam // the whole
-	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
+func share(part, all int) string {
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(all))
 }
