@@ -70,8 +70,8 @@ func (c *compareCommand) Run(p *process) error {
 	}
 	page.Clock = base.clock(c.TraceStart, zone)
 	for _, name := range c.Others {
-		other, err := c.read(page, name)
-		if err != nil {
+		var other *side
+		if other, err = c.read(page, name); err != nil {
 			return cli.Bad(err)
 		}
 		if err = c.add(page, base, other); err != nil {
@@ -194,9 +194,11 @@ func (c *compareCommand) command() string {
 		given bool
 		value string
 	}{
-		{"--cpus", c.Cpus > 0, strconv.FormatInt(c.Cpus, 10)}, {"--any-submit", c.AnySubmit, ""},
+		{"--cpus", c.Cpus > 0, strconv.FormatInt(c.Cpus, 10)},
+		{"--any-submit", c.AnySubmit, ""},
 		{"--trace-start", c.TraceStart != 0, strconv.FormatInt(c.TraceStart, 10)},
-		{"--zone", c.Zone != "UTC", cli.Quoted(c.Zone)}, {"--html", c.HTML != "", cli.Quoted(c.HTML)},
+		{"--zone", c.Zone != "UTC", cli.Quoted(c.Zone)},
+		{"--html", c.HTML != "", cli.Quoted(c.HTML)},
 	} {
 		if flag.given {
 			words = append(words, flag.name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/compare/schedules"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
@@ -148,16 +149,16 @@ func cellOf(k *results.Key) cellKey {
 
 // text names it: the trace, and what is not as usual.
 func (k cellKey) text() string {
-	text := k.trace
+	parts := []string{k.trace}
 	if k.load != 1 {
-		text += " load " + strconv.FormatFloat(k.load, 'g', -1, 64)
+		parts = append(parts, "load "+strconv.FormatFloat(k.load, 'g', -1, 64))
 	}
 	for _, part := range []struct{ name, usual string }{{k.model, "given"}, {k.estimator, "requested"}, {k.trust, ""}, {k.slotEnd, ""}} {
 		if part.name != part.usual && part.name != "" {
-			text += " " + part.name
+			parts = append(parts, part.name)
 		}
 	}
-	return text
+	return strings.Join(parts, " ")
 }
 
 // oneEach reports whether there is one scheduler for each workload.

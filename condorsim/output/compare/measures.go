@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"maps"
+
 	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/metrics"
 )
@@ -71,9 +73,7 @@ func (c *Comparison) measure(s *sides, cpus int64) {
 		jobs := s.jobs(side)
 		m := metrics.Compute(metrics.Machine{Processors: cpus}, jobs)
 		values[side] = map[string]float64{meanCpus: inUse(jobs, m.Makespan)}
-		for name, v := range m.All() {
-			values[side][name] = v
-		}
+		maps.Insert(values[side], m.All())
 		weeks[side] = metrics.ComputeWeeks(jobs)
 	}
 	among := s.percentiles()

@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/compare"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
@@ -29,9 +30,14 @@ func (p *Page) ofCells(c *compare.Cells) Section {
 	for _, name := range cellMeasures() {
 		t := page.Table{
 			Name: name, Columns: []page.Column{
-				{Title: "Cell"}, {Title: "Scheduler, " + a}, {Title: b}, {Title: "Unit"},
-				{Title: a, Number: true}, {Title: b + " ", Number: true},
-				{Title: "Difference", Number: true}, {Title: "Change", Unit: "%", Number: true},
+				{Title: "Cell"},
+				{Title: "Scheduler, " + a},
+				{Title: b},
+				{Title: "Unit"},
+				{Title: a, Number: true},
+				{Title: b + " ", Number: true},
+				{Title: "Difference", Number: true},
+				{Title: "Change", Unit: "%", Number: true},
 			},
 		}
 		for _, row := range c.Rows {
@@ -69,15 +75,8 @@ func (p *Page) ofCells(c *compare.Cells) Section {
 // few lists the first of some names.
 func few(names []string) string {
 	const most = 5
-	text := ""
-	for i, name := range names[:min(most, len(names))] {
-		if i > 0 {
-			text += ", "
-		}
-		text += name
-	}
 	if len(names) > most {
-		text += ", …"
+		names = append(slices.Clone(names[:most]), "…")
 	}
-	return text
+	return strings.Join(names, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func schedule(name string, n int, factor float64, user string) *schedules.Schedu
 			wait = int64(float64(wait) * factor)
 		}
 		s.Rows = append(s.Rows, schedules.Row{
-			Job: fmt.Sprint(i) + user, Submit: submit, Start: submit + wait, End: submit + wait + run, Started: true, Ended: true, Run: run,
+			Job: strconv.Itoa(i) + user, Submit: submit, Start: submit + wait, End: submit + wait + run, Started: true, Ended: true, Run: run,
 			Estimate: 2 * run, Cpus: 1 + random.Int64N(40), User: fmt.Sprint(user, random.IntN(12)),
 		})
 	}
@@ -35,21 +36,21 @@ func schedule(name string, n int, factor float64, user string) *schedules.Schedu
 }
 
 // compared makes up comparisons of a with some others.
-func compared(t testing.TB, a *schedules.Schedule, others ...*schedules.Schedule) *pages.Page {
-	t.Helper()
+func compared(tb testing.TB, a *schedules.Schedule, others ...*schedules.Schedule) *pages.Page {
+	tb.Helper()
 	p := &pages.Page{Command: "condorsim compare a b", Version: "v0.0.0"}
 	for _, b := range others {
 		c, err := compare.Jobs(a, b, compare.Options{Cpus: 200})
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		p.Jobs = append(p.Jobs, c)
 	}
 	return p
 }
 
-func html(t testing.TB, p *pages.Page) string {
-	t.Helper()
+func html(tb testing.TB, p *pages.Page) string {
+	tb.Helper()
 	var out strings.Builder
-	require.NoError(t, p.HTML(&out))
+	require.NoError(tb, p.HTML(&out))
 	return out.String()
 }
 

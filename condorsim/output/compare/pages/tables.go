@@ -17,9 +17,12 @@ const beyond = "± is half the 95 % interval of the paired difference, from the 
 func measures(all []compare.Measure, a, b string) page.Table {
 	t := page.Table{
 		Name: "measures", Title: "Measures", Caption: beyond, Columns: []page.Column{
-			{Title: "Measure"}, {Title: "Unit"},
-			{Title: a, Number: true}, {Title: b, Number: true},
-			{Title: "Difference", Number: true}, {Title: "Change", Unit: "%", Number: true},
+			{Title: "Measure"},
+			{Title: "Unit"},
+			{Title: a, Number: true},
+			{Title: b, Number: true},
+			{Title: "Difference", Number: true},
+			{Title: "Change", Unit: "%", Number: true},
 		},
 	}
 	for i := range all {
@@ -54,9 +57,13 @@ func beside(m *compare.Measure) []page.Value {
 func groups(title, name string, all compare.Groups, a, b string) page.Table {
 	t := page.Table{
 		Name: "by-" + name, Title: title + " whose waits differ most", Columns: []page.Column{
-			{Title: name}, {Title: "Jobs", Number: true}, {Title: "Used", Unit: "cpu h", Number: true},
-			{Title: "Mean wait, " + a, Unit: "s", Number: true}, {Title: b, Unit: "s", Number: true},
-			{Title: "Difference", Unit: "s", Number: true}, {Title: "All waits", Unit: "h", Number: true},
+			{Title: name},
+			{Title: "Jobs", Number: true},
+			{Title: "Used", Unit: "cpu h", Number: true},
+			{Title: "Mean wait, " + a, Unit: "s", Number: true},
+			{Title: b, Unit: "s", Number: true},
+			{Title: "Difference", Unit: "s", Number: true},
+			{Title: "All waits", Unit: "h", Number: true},
 		},
 	}
 	if all.Of > len(all.Rows) {
@@ -77,8 +84,13 @@ func groups(title, name string, all compare.Groups, a, b string) page.Table {
 func (p *Page) jobs(title string, all []compare.Job, a, b string) page.Table {
 	t := page.Table{
 		Name: "jobs", Title: title, Columns: []page.Column{
-			{Title: "Job"}, {Title: "User"}, {Title: "Cpus", Number: true}, {Title: "Run", Unit: "s", Number: true}, {Title: "Submitted"},
-			{Title: "Wait, " + a, Unit: "s", Number: true}, {Title: b, Unit: "s", Number: true},
+			{Title: "Job"},
+			{Title: "User"},
+			{Title: "Cpus", Number: true},
+			{Title: "Run", Unit: "s", Number: true},
+			{Title: "Submitted"},
+			{Title: "Wait, " + a, Unit: "s", Number: true},
+			{Title: b, Unit: "s", Number: true},
 			{Title: "Difference", Unit: "s", Number: true},
 		},
 	}
@@ -95,8 +107,13 @@ func (p *Page) jobs(title string, all []compare.Job, a, b string) page.Table {
 func (p *Page) waiting(f *compare.First, a, b string) page.Table {
 	t := page.Table{
 		Name: "waiting", Title: "Who waited at " + p.Clock.Text(f.At) + ", when the first start differs", Columns: []page.Column{
-			{Title: "Job"}, {Title: "User"}, {Title: "Cpus", Number: true}, {Title: "Requested", Unit: "s", Number: true},
-			{Title: "Submitted"}, {Title: "Start, " + a}, {Title: b},
+			{Title: "Job"},
+			{Title: "User"},
+			{Title: "Cpus", Number: true},
+			{Title: "Requested", Unit: "s", Number: true},
+			{Title: "Submitted"},
+			{Title: "Start, " + a},
+			{Title: b},
 		},
 	}
 	start := func(at *int64) page.Value {
@@ -122,8 +139,12 @@ func (p *Page) waiting(f *compare.First, a, b string) page.Table {
 func (p *Page) running(f *compare.First) page.Table {
 	t := page.Table{
 		Name: "running", Title: "Who ran then, the widest first", Columns: []page.Column{
-			{Title: "Job"}, {Title: "User"}, {Title: "Cpus", Number: true}, {Title: "Requested", Unit: "s", Number: true},
-			{Title: "Since"}, {Title: "Until"},
+			{Title: "Job"},
+			{Title: "User"},
+			{Title: "Cpus", Number: true},
+			{Title: "Requested", Unit: "s", Number: true},
+			{Title: "Since"},
+			{Title: "Until"},
 		},
 	}
 	for _, j := range f.Running {

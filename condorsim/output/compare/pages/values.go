@@ -45,6 +45,7 @@ func scale(unit metrics.Unit) (factor float64, shown string) {
 		return 100, "%"
 	case metrics.CPUSeconds:
 		return 1, "cpu s"
+	case metrics.Ratio, metrics.Count:
 	}
 	return 1, ""
 }

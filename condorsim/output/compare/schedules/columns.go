@@ -1,7 +1,6 @@
 package schedules
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func places(name string, head []string) (found [columns]int, err error) {
 			missing = append(missing, column)
 		}
 		if found[i] >= 0 && slices.Contains(head[found[i]+1:], column) {
-			return found, &workload.Error{File: name, Line: 1, Problem: fmt.Sprintf("two columns are named %s", column), Hint: rewrite}
+			return found, &workload.Error{File: name, Line: 1, Problem: "two columns are named " + column, Hint: rewrite}
 		}
 	}
 	if len(missing) == 0 {
