@@ -112,6 +112,17 @@ func TestNamesThatAreThereTwice(t *testing.T) {
 	require.Equal(t, []int64{27, 18, 9}, []int64{c.Lost[0].Difference, c.Lost[1].Difference, c.Lost[2].Difference})
 }
 
+// One name for all jobs is no reason to compare each with each.
+func TestOneNameForAllJobs(t *testing.T) {
+	var rows, later []schedules.Row
+	for i := range int64(200_000) {
+		rows, later = append(rows, job("1", i, 0, 1, 1, "")), append(later, job("1", i+1_000_000, 0, 1, 1, ""))
+	}
+	require.Equal(t, 200_000, compared(t, of("a", rows...), of("b", rows...)).Compared)
+	_, err := compare.Jobs(of("a", rows...), of("b", later...), compare.Options{})
+	require.ErrorContains(t, err, "200,000 jobs (1, 1, 1, 1, 1, …) were submitted at different times")
+}
+
 // drawn makes up what became of jobs, some of which did not run, twice.
 func drawn(t *rapid.T) (a, b *schedules.Schedule) {
 	a, b = of("a"), of("b")

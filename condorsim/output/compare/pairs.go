@@ -77,34 +77,37 @@ type sides struct {
 // match finds the pairs: jobs of the same name and submit time. If several have both, the first of A is the
 // first of B, and so on.
 func (s *sides) match(anySubmit bool) (u Unmatched) {
-	// The rows of B with the same name are a list: its first row, and for each row the next one, from 1.
-	first, next := make(map[string]int32, len(s.b)), make([]int32, len(s.b))
-	for i := len(s.b) - 1; i >= 0; i-- {
-		next[i] = first[s.b[i].Job]
-		first[s.b[i].Job] = int32(i) + 1 //nolint:gosec // tables have fewer rows
+	type identity struct {
+		job    string
+		submit int64
+	}
+	same := newQueues[identity](len(s.b), len(s.b))
+	for i := range s.b {
+		same.put(identity{s.b[i].Job, s.b[i].Submit}, i)
 	}
 	taken := make([]bool, len(s.b))
-	find := func(row *schedules.Row, sameSubmit bool) int32 {
-		for at := first[row.Job]; at > 0; at = next[at-1] {
-			if !taken[at-1] && (!sameSubmit || s.b[at-1].Submit == row.Submit) {
-				taken[at-1] = true
-				return at - 1
-			}
-		}
-		return -1
-	}
 	var left []int32
 	for i := range s.a {
 		at := int32(i) //nolint:gosec // tables have fewer rows
-		if found := find(&s.a[i], true); found >= 0 {
+		if found := same.take(identity{s.a[i].Job, s.a[i].Submit}); found >= 0 {
+			taken[found] = true
 			s.pairs = append(s.pairs, pair{at, found})
 		} else {
 			left = append(left, at)
 		}
 	}
+	named := newQueues[string](len(s.b), 0)
+	for i := range s.b {
+		if !taken[i] {
+			named.put(s.b[i].Job, i)
+		}
+	}
 	for _, at := range left {
 		row := &s.a[at]
-		found := find(row, false)
+		found := named.take(row.Job)
+		if found >= 0 {
+			taken[found] = true
+		}
 		switch {
 		case found < 0:
 			u.OnlyA.add(row)
@@ -126,6 +129,47 @@ func (s *sides) match(anySubmit bool) (u Unmatched) {
 		return cmp.Or(cmp.Compare(s.a[p.a].Submit, s.a[q.a].Submit), cmp.Compare(p.a, q.a))
 	})
 	return u
+}
+
+// queues are rows by what they have in common, each in their order: a table may have one name for all its jobs.
+type queues[K comparable] struct {
+	ends map[K]ends
+	next []int32 // of each row the one after it, −1 at the end
+}
+
+// ends are the first and the last row of a queue.
+type ends struct{ first, last int32 }
+
+// newQueues returns queues for so many rows, with room for so many keys.
+func newQueues[K comparable](rows, keys int) queues[K] {
+	return queues[K]{make(map[K]ends, keys), make([]int32, rows)}
+}
+
+// put appends a row to the queue of its key.
+func (q *queues[K]) put(key K, row int) {
+	at := int32(row) //nolint:gosec // tables have fewer rows
+	q.next[at] = -1
+	queue, there := q.ends[key]
+	if !there {
+		q.ends[key] = ends{at, at}
+		return
+	}
+	q.next[queue.last] = at
+	q.ends[key] = ends{queue.first, at}
+}
+
+// take returns the first row of a queue and removes it; −1: there is none.
+func (q *queues[K]) take(key K) int32 {
+	queue, there := q.ends[key]
+	if !there {
+		return -1
+	}
+	if next := q.next[queue.first]; next >= 0 {
+		q.ends[key] = ends{next, queue.last}
+	} else {
+		delete(q.ends, key)
+	}
+	return queue.first
 }
 
 // keepRan keeps the pairs that ran to their ends in both, and says what it leaves out and what differs.

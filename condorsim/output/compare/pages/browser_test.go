@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
@@ -62,7 +63,20 @@ func TestThemes(t *testing.T) {
 	dark := pagetest.Eval[string](p, picture)
 	p.Do(chromedp.Click(chromedp.CSS("#theme")))
 	require.Equal(t, "light", pagetest.Eval[string](p, `document.documentElement.dataset.theme`))
-	require.NotEqual(t, dark, pagetest.Eval[string](p, picture))
+	light := pagetest.Eval[string](p, picture)
+	require.NotEqual(t, dark, light)
+	p.Do(chromedp.Click(chromedp.CSS("#theme")))
+	require.Equal(t, "dark", pagetest.Eval[string](p, `document.documentElement.dataset.theme`))
+	require.Equal(t, dark, pagetest.Eval[string](p, picture))
+	_, err := chromedp.Call(p.Context, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	require.NoError(t, err)
+	onPaper := pagetest.Eval[[]int](p, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+		const all = compared[0].canvas.getContext("2d").getImageData(0, 0, 300, 300).data, sum = [0, 0];
+		for (let i = 0; i < all.length; i += 4) if (all[i + 3] > 250) { sum[0] += all[i]; sum[1]++ }
+		done(sum) })))`)
+	require.Positive(t, onPaper[1])
+	require.Less(t, onPaper[0]/onPaper[1], 0xcd, "dark lines and dots")
+	p.Shot("compare-print", true)
 	p.Shot("compare-light", true)
 	require.Greater(t, len(p.PDF()), 20_000)
 }

@@ -19,11 +19,8 @@ func cellMeasures() []string {
 
 // ofCells returns the section of a comparison of finished simulations.
 func (p *Page) ofCells(c *compare.Cells) Section {
-	a, b := labels(c.A, c.B)
-	s := Section{Title: b + " against " + a, Sentences: []string{fmt.Sprintf("%d simulations are in both.", len(c.Rows))}}
-	if len(c.Rows) == 1 {
-		s.Sentences[0] = "1 simulation is in both."
-	}
+	a, b := p.labels(c.A, c.B)
+	s := Section{Title: b + " against " + a, Sentences: []string{simulations(len(c.Rows)) + " in both."}}
 	if c.Unlike {
 		s.Sentences = append(s.Sentences, "The schedulers are not the same, and are compared with each other.")
 	}
@@ -51,7 +48,12 @@ func (p *Page) ofCells(c *compare.Cells) Section {
 				page.Text(row.Cell), page.Text(row.SchedulerA), page.Text(row.SchedulerB),
 			}, beside(m)...))
 		}
-		s.Tables = append(s.Tables, t)
+		if len(t.Rows) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+	if len(s.Tables) == 0 {
+		return s
 	}
 	s.Tables[len(s.Tables)-1].Caption = "± is half the 95 % interval of the paired difference, over the seeds or, where these " +
 		"change nothing, from the weeks in which jobs came; ✱ is beyond chance."
@@ -60,7 +62,7 @@ func (p *Page) ofCells(c *compare.Cells) Section {
 		cells []string
 	}{{a, c.OnlyA}, {b, c.OnlyB}} {
 		if len(only.cells) > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%d simulations are in %s alone: %s.", len(only.cells), only.name, few(only.cells)))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s in %s alone: %s.", simulations(len(only.cells)), only.name, few(only.cells)))
 		}
 	}
 	for _, row := range c.Rows {
@@ -70,6 +72,14 @@ func (p *Page) ofCells(c *compare.Cells) Section {
 		}
 	}
 	return s
+}
+
+// simulations says that so many are somewhere.
+func simulations(n int) string {
+	if n == 1 {
+		return "1 simulation is"
+	}
+	return fmt.Sprintf("%d simulations are", n)
 }
 
 // few lists the first of some names.

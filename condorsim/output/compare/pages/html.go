@@ -38,14 +38,14 @@ func (p *Page) HTML(out io.Writer) error {
 	var all []sectionView
 	for i, s := range p.Sections() {
 		s.ID = fmt.Sprint("c", i+1)
-		one, err := viewOf(s, len(p.Jobs) > 1)
+		one, err := p.viewOf(s)
 		if err != nil {
 			return err
 		}
 		all = append(all, one)
 	}
 	if len(p.Jobs) > 1 {
-		view["Together"] = svg(cumulated(p.Jobs))
+		view["Together"] = svg(p.cumulated(p.Jobs))
 	}
 	view["Sections"], view["Title"] = all, p.title()
 	var text strings.Builder
@@ -60,7 +60,7 @@ func (p *Page) HTML(out io.Writer) error {
 func (p *Page) title() string {
 	base, others := "", []string{}
 	add := func(nameA, nameB string) {
-		a, b := labels(nameA, nameB)
+		a, b := p.labels(nameA, nameB)
 		base, others = a, append(others, b)
 	}
 	for _, c := range p.Jobs {
@@ -73,7 +73,7 @@ func (p *Page) title() string {
 }
 
 // viewOf returns a section as HTML. If the differences of all comparisons are drawn together, its own are not.
-func viewOf(s Section, together bool) (sectionView, error) {
+func (p *Page) viewOf(s Section) (sectionView, error) {
 	view := sectionView{Section: s}
 	var err error
 	if view.Whole, err = htmlOf(s.Whole); err != nil {
@@ -83,12 +83,12 @@ func viewOf(s Section, together bool) (sectionView, error) {
 		return view, err
 	}
 	if c := s.jobs; c != nil {
-		view.A, view.B = labels(c.A.Name, c.B.Name)
+		view.A, view.B = p.labels(c.A.Name, c.B.Name)
 		view.Count = c.Compared
-		if !together {
-			view.Charts = append(view.Charts, svg(cumulated([]*compare.Comparison{c})))
+		if len(p.Jobs) == 1 {
+			view.Charts = append(view.Charts, svg(p.cumulated([]*compare.Comparison{c})))
 		}
-		view.Charts = append(view.Charts, svg(tails(c)))
+		view.Charts = append(view.Charts, svg(p.tails(c)))
 		text, err := json.Marshal(dotsOf(&c.Shapes))
 		if err != nil {
 			return view, fmt.Errorf("encode the jobs: %w", err)
@@ -117,7 +117,7 @@ func htmlOf(tables []page.Table) (all []template.HTML, err error) {
 func svg(f *chart.Figure) template.HTML { return template.HTML(f.SVG()) } //nolint:gosec // a drawing with escaped texts
 
 // cumulated draws the differences of the waits summed up in order of arrival.
-func cumulated(all []*compare.Comparison) *chart.Figure {
+func (p *Page) cumulated(all []*compare.Comparison) *chart.Figure {
 	l := chart.Lined{
 		Title:  "All differences so far, by arrival",
 		Alt:    "The differences of the waits, summed up in order of arrival: a curve that falls says that jobs that came then wait shorter.",
@@ -126,7 +126,7 @@ func cumulated(all []*compare.Comparison) *chart.Figure {
 	low, high, days := 0.0, 0.0, 0.0
 	panel := chart.Panel{AcrossIs: "days since the first job came", UpIs: "hours"}
 	for _, c := range all {
-		a, b := labels(c.A.Name, c.B.Name)
+		a, b := p.labels(c.A.Name, c.B.Name)
 		name := b + " − " + a
 		var curve []chart.Point
 		for _, q := range c.Shapes.Cumulated {
@@ -142,7 +142,7 @@ func cumulated(all []*compare.Comparison) *chart.Figure {
 }
 
 // tails draws which share of the jobs waits at least so much shorter, or longer.
-func tails(c *compare.Comparison) *chart.Figure {
+func (p *Page) tails(c *compare.Comparison) *chart.Figure {
 	longest, highest := 0.0, 0.0
 	points := func(curve []compare.Point) (all []chart.Point) {
 		for _, q := range curve {
@@ -157,7 +157,7 @@ func tails(c *compare.Comparison) *chart.Figure {
 	}
 	panel.Across = chart.NewAxis(chart.Log, chart.Seconds, 0, longest)
 	panel.Up = chart.NewAxis(chart.Linear, chart.Percent, 0, math.Max(highest, 0.01))
-	_, b := labels(c.A.Name, c.B.Name)
+	_, b := p.labels(c.A.Name, c.B.Name)
 	return chart.Lines(chart.Lined{
 		Title:  "How many wait how much shorter or longer under " + b,
 		Alt:    "For each length of time, the share of the jobs whose wait gets shorter by at least that, and the share whose wait gets longer.",

@@ -68,17 +68,35 @@ func (p *Page) JSON() any {
 	return d
 }
 
-// labels returns what A and B are called in the heads of columns: the names of the files without folders and
-// ends, unless they are the same.
-func labels(a, b string) (labelA, labelB string) {
-	labelA, labelB = filepath.Base(a), filepath.Base(b)
-	if shortA, shortB := short(labelA), short(labelB); shortA != shortB {
-		return shortA, shortB
+// labels returns what A and B are called in the heads of columns.
+func (p *Page) labels(a, b string) (labelA, labelB string) { return p.label(a), p.label(b) }
+
+// label returns what a side is called: the name of its file without folder and end, if no other one is called
+// so.
+func (p *Page) label(name string) string {
+	for _, called := range []func(string) string{
+		func(name string) string { return short(filepath.Base(name)) }, filepath.Base,
+	} {
+		unique := true
+		for _, other := range p.names() {
+			unique = unique && (other == name || called(other) != called(name))
+		}
+		if unique {
+			return called(name)
+		}
 	}
-	if labelA == labelB {
-		return a, b
+	return name
+}
+
+// names are those of all sides.
+func (p *Page) names() (all []string) {
+	for _, c := range p.Jobs {
+		all = append(all, c.A.Name, c.B.Name)
 	}
-	return labelA, labelB
+	for _, c := range p.Cells {
+		all = append(all, c.A, c.B)
+	}
+	return all
 }
 
 // short returns a name without the end that says how a table of jobs is written.

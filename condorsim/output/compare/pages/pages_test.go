@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/compare/pages"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/compare/schedules"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/intervals"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
 const hostile = `</script><img src=x onerror=alert(1)>"'&`
@@ -101,6 +102,35 @@ func TestWords(t *testing.T) {
 	wait.HalfWidth = new(1e6)
 	require.Contains(t, p.Sections()[0].Sentences[1], "so easy and slack may differ by chance alone (95 %")
 	require.Equal(t, intervals.Weeks, wait.Sample)
+}
+
+// Cells have measures alone.
+func TestCells(t *testing.T) {
+	var cells [2][]results.Cell
+	for side, wait := range []float64{10, 12} {
+		for seed := range uint64(4) {
+			cells[side] = append(cells[side], results.Cell{
+				Key:  results.Key{ID: "c", Trace: hostile, Scheduler: "easy", Load: 1.2, EstimateModel: "given", Seed: seed},
+				Jobs: 9, Metrics: map[string]float64{"mean_wait": wait + float64(seed*uint64(side)), "utilisation": 0.5},
+			})
+		}
+	}
+	c, err := compare.OfCells(cells[0], cells[1], "before/", "after/")
+	require.NoError(t, err)
+	p := &pages.Page{Cells: []*compare.Cells{c}}
+	s := p.Sections()[0]
+	require.Equal(t, "after against before", s.Title)
+	require.Equal(t, []string{"1 simulation is in both."}, s.Sentences)
+	require.Len(t, s.Tables, 2, "what has no values is left out")
+	var row []string
+	for _, v := range s.Tables[0].Rows[0] {
+		row = append(row, v.Cell())
+	}
+	require.Equal(t, []string{hostile + " load 1.2", "easy", "easy", "s", "10.0", "13.5", "+3.5 ± 2.1 ✱", "+35.0"}, row)
+	text := html(t, p)
+	require.NotContains(t, text, "<img")
+	require.NotContains(t, text, "<canvas")
+	require.Contains(t, text, "13.5")
 }
 
 // Two files of the same name are told apart by their folders.

@@ -9,7 +9,7 @@ import (
 
 // ofJobs returns the section of a comparison job by job.
 func (p *Page) ofJobs(c *compare.Comparison) Section {
-	a, b := labels(c.A.Name, c.B.Name)
+	a, b := p.labels(c.A.Name, c.B.Name)
 	s := Section{Title: b + " against " + a, jobs: c}
 	s.Sentences = append(s.Sentences, fmt.Sprintf("%s jobs ran in both. Under %s, %s of them (%s) wait shorter, %s (%s) longer, and %s "+
 		"as long.", inwords.Whole(c.Compared), b, inwords.Whole(c.Shorter), share(c.Shorter, c.Compared), inwords.Whole(c.Longer),

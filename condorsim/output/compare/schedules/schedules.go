@@ -19,11 +19,11 @@ type Row struct {
 	Submit         int64
 	Start, End     int64 // of the last run, if it Started and Ended
 	Started, Ended bool
+	Scavenger      bool
 	Run            int64 // of work, in seconds, what earlier runs saved included
 	Estimate       int64 // requested time in seconds; 0: not known
 	Cpus           int64
 	User           string // "": not known
-	Scavenger      bool
 }
 
 // Schedule is the jobs of a file that are no scavengers, in the order of the file.
