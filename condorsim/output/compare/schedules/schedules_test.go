@@ -1,6 +1,8 @@
 package schedules_test
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/compare/schedules"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // put writes a file and returns its path.
@@ -108,6 +111,35 @@ func TestWrongFiles(t *testing.T) {
 	}
 	_, err := schedules.Read(filepath.Join(t.TempDir(), "none.csv"))
 	require.ErrorContains(t, err, "none.csv: no such file or directory; check the path")
+}
+
+// However a Parquet file is damaged, it is read or there is an error that names it.
+func TestDamagedParquet(t *testing.T) {
+	result, err := pagetest.Simulate(pagetest.Trace("made-up", 60, 16, 1), "easy")
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "j.parquet")
+	file, err := jobtable.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, file.Write(result))
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(1, 2))
+	refused := 0
+	for range thorough.Cases(200, 5000) {
+		damaged := bytes.Clone(whole)
+		for range 1 + random.IntN(3) {
+			damaged[4+random.IntN(len(damaged)-4)] = byte(random.Uint32())
+		}
+		if random.IntN(4) == 0 {
+			damaged = damaged[:4+random.IntN(len(damaged)-4)]
+		}
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		if _, err = schedules.Read(path); err != nil {
+			refused++
+			require.ErrorContains(t, err, path)
+		}
+	}
+	require.Positive(t, refused)
 }
 
 // Whatever is in a file, it is read or there is an error that names it.
