@@ -175,6 +175,18 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/report", "backfill backfill/{estimate,inwords} condorsim condorsim/input/workload condorsim/output/metrics negotiator/auto",
 		"negotiator",
 	},
+	{
+		"condorsim/output/compare", "backfill/inwords negotiator/instant " +
+			"condorsim/output/{compare/schedules,intervals,metrics,results}", "condorsim/output/page/pagetest",
+	},
+	{
+		"condorsim/output/compare/pages", "backfill/inwords negotiator/instant " +
+			"condorsim/output/{chart,compare,metrics,page}", "condorsim/output/{compare/schedules,intervals,page/pagetest,results}",
+	},
+	{
+		"condorsim/output/compare/schedules", "backfill condorsim/input/{formats,workload} negotiator/packed/... condorsim/output/spreadsheet",
+		"condorsim/output/{jobtable,page/pagetest}",
+	},
 	{"condorsim/output/survey", "backfill backfill/inwords negotiator/instant condorsim/input/{history,workload} condorsim/output/{chart,metrics,wholefile}", ""},
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant} condorsim condorsim/{input,output}/...", ""},
 	{

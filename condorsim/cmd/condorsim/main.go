@@ -39,6 +39,7 @@ Examples:
   condorsim run --workload trace.swf --policy slack --record slack.rec && condorsim replay slack.rec
   condorsim sweep guarantees --traces ~/traces --out guarantees
   condorsim report guarantees --baseline easy
+  condorsim compare easy.csv slack.csv --html policies.html
   condorsim keys sweep
   condorsim study --pool status.long --workload history.long --with 'cpus=64,count=4' --html study.html
   condorsim workload info KTH-SP2-1996-2.swf.gz
@@ -52,6 +53,7 @@ type commands struct {
 	Sweep    sweepCommand    `cmd:"" help:"Run a matrix of workloads and policies."`
 	Study    studyCommand    `cmd:"" help:"What happened on a pool, and what would have been: policies, more slots, limits."`
 	Replay   replayCommand   `cmd:"" help:"Decide the rounds of a record again, and compare."`
+	Compare  compareCommand  `cmd:"" help:"Compare runs of the same jobs, job by job, or finished sweeps."`
 	Report   reportCommand   `cmd:"" help:"Show the results of a sweep in one HTML page."`
 	Workload workloadCommand `cmd:"" help:"Look at traces, change them and make them up."`
 	Keys     keysCommand     `cmd:"" help:"Show every key of a sweep's file or a pool's description, with an example."`

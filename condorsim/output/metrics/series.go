@@ -111,6 +111,9 @@ var lengths = [...]struct {
 	label string
 }{{60, "<1m"}, {600, "1-10m"}, {3600, "10m-1h"}, {6 * 3600, "1-6h"}, {24 * 3600, "6-24h"}, {1<<63 - 1, ">24h"}}
 
+// WidthClass names the class of a width as [Category] does, such as "5-8".
+func WidthClass(procs int64) string { return widthLabel(widthClass(procs)) }
+
 // widthClass returns the number of a width's class: 0 for 1 processor, 1 for 2 to 4, and then one
 // for each further power of two, such as 2 for 5 to 8.
 func widthClass(procs int64) int {

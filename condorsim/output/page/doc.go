@@ -11,7 +11,7 @@
 //   - [SideBySide] is the page of a planner: what happened, and what would have been, in sentences
 //     and in tables.
 //   - [Shell] is what all pages have in common: the style, the switch between light and dark, and
-//     room for a page's own parts. The Gantt chart uses it, too.
+//     room for a page's own parts. The Gantt chart uses it, too, and other reports [Report].
 //
 // Figures are drawn by package chart. The page's scripts only choose which of them are shown, sort
 // tables and read values off. Without scripts everything is shown.

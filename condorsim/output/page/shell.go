@@ -21,6 +21,18 @@ type Shell struct {
 	Body   template.HTML
 }
 
+// Report returns a page in the style of reports, whose tables sort and whose charts answer to a pointer. The
+// style and the script are the page's own.
+func Report(title string, body template.HTML, style, script string) Shell {
+	return Shell{
+		Title: title, Style: asset("report.css") + style, Body: body,
+		Script: asset("choose.js") + asset("charts.js") + asset("tables.js") + script,
+	}
+}
+
+// HTML returns the table as part of a report.
+func (t Table) HTML() (template.HTML, error) { return filled("table", t) }
+
 // Write writes the page. It refers to nothing outside itself, and its content security policy says
 // so.
 func (s Shell) Write(out io.Writer) error {

@@ -53,3 +53,27 @@ func Quote(name string) string {
 	}
 	return quoted.String() + name[from:]
 }
+
+// Unquote returns the name that [Quote] wrote as this text. A name that was written as it is, and
+// looks like one with apostrophes of [Quote], loses them: nothing tells the two apart.
+func Unquote(text string) string {
+	if !strings.Contains(text, "'") {
+		return text
+	}
+	letters := []rune(text)
+	name, first := make([]rune, 0, len(letters)), true
+	for i, c := range letters {
+		if first && c == '\'' && i+1 < len(letters) && strings.ContainsRune(begins, letters[i+1]) {
+			continue
+		}
+		name = append(name, c)
+		first = strings.ContainsRune(ends, c)
+	}
+	if back := string(name); back != text && Quote(back) == text {
+		return back
+	}
+	if rest, some := strings.CutPrefix(text, "'"); some && Quote(rest) == text { // a number
+		return rest
+	}
+	return text
+}

@@ -1,9 +1,11 @@
 package spreadsheet_test
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/spreadsheet"
 )
@@ -49,4 +51,20 @@ func TestQuote(t *testing.T) {
 func TestUTF8(t *testing.T) {
 	require.Equal(t, "J\u00f6rg", spreadsheet.UTF8("J\xf6rg"))
 	require.Equal(t, "J\u00f6rg", spreadsheet.UTF8("J\u00f6rg"))
+}
+
+// What was quoted is read back; what was not stays as it is.
+func TestUnquote(t *testing.T) {
+	for _, name := range []string{"", "12", "7.10", "'", "it's", "'quoted'", "o'=1", "alice;'s", "\t=1+1", "nan", "-5"} {
+		require.Equal(t, name, spreadsheet.Unquote(spreadsheet.Quote(name)), "%q", name)
+	}
+	require.Equal(t, ";'s\n=1", spreadsheet.Unquote(spreadsheet.Quote(";'s\n=1")), "an apostrophe of its own is kept")
+	ambiguous := regexp.MustCompile(`(^|[;\t\r\n])'[=+\-@\t\r\n\x{ff1d}]|^'`)
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringOf(rapid.SampledFrom([]rune("a7.=+-@\t\r\n;'\uff1d é"))).
+			Filter(func(name string) bool { return !ambiguous.MatchString(name) }).Draw(t, "name")
+		if back := spreadsheet.Unquote(spreadsheet.Quote(name)); back != name {
+			t.Fatalf("%q was read back as %q", name, back)
+		}
+	})
 }
