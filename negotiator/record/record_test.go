@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/record/recordv1"
 )
 
@@ -240,6 +242,71 @@ func TestQueuesStayInOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestKeys: keys are read as they were written, whatever they are; what ended is forgotten.
+func TestKeys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		writes, reads := NewKeys(), NewKeys()
+		job := rapid.Map(rapid.OneOf(rapid.Int64Range(0, 2000), rapid.Int64()), func(n int64) backfill.JobID { return backfill.JobID(n) })
+		key := rapid.OneOf(rapid.Map(rapid.Int64Range(-5, 1000), func(n int64) float64 { return float64(n) }), rapid.Float64())
+		for range rapid.IntRange(1, 10).Draw(t, "rounds") {
+			var round, read backfill.Round
+			for _, id := range rapid.SliceOfN(job, 0, 30).Draw(t, "jobs") {
+				round.Keys = append(round.Keys, backfill.JobKey{Job: id, Key: key.Draw(t, "key")})
+			}
+			for _, id := range rapid.SliceOfN(job, 0, 10).Draw(t, "ended") {
+				round.Events = append(round.Events, backfill.Event{Kind: backfill.Completed, JobID: id})
+			}
+			read.Events = round.Events
+			var entry recordv1.Round
+			writes.pack(&round, &entry)
+			require.NoError(t, reads.Unpack(&entry, &read))
+			require.Equal(t, round.Keys, read.Keys)
+		}
+		all := backfill.Round{}
+		for number := range writes.pages {
+			for n := range int64(pageJobs) {
+				all.Events = append(all.Events, backfill.Event{Kind: backfill.Removed, JobID: backfill.JobID(number*pageJobs + n)})
+			}
+		}
+		writes.forget(&all)
+		for _, p := range writes.pages {
+			require.Zero(t, p.jobs)
+		}
+	})
+}
+
+// BenchmarkKeys packs the keys of 100,000 jobs in a line that moves.
+func BenchmarkKeys(b *testing.B) {
+	keys, round := NewKeys(), backfill.Round{}
+	for i := range 100_000 {
+		round.Keys = append(round.Keys, backfill.JobKey{Job: backfill.JobID(i), Key: float64(i)})
+	}
+	for b.Loop() {
+		for i := range round.Keys {
+			round.Keys[i].Key++
+		}
+		var entry recordv1.Round
+		keys.pack(&round, &entry)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100_000, "ns/key")
+}
+
+// BenchmarkCycle runs cycles in which a job arrives and one ends, recorded and not.
+func BenchmarkCycle(b *testing.B) {
+	for _, how := range []string{"plain", "recorded"} {
+		b.Run(how, func(b *testing.B) {
+			var recorder negotiator.Recorder
+			if how == "recorded" {
+				recorder, _ = newRecorder(b, Options{Wait: true})
+			}
+			p := newTiny(b, recorder)
+			for b.Loop() {
+				p.submit(1)
+			}
+		})
+	}
 }
 
 // FuzzReader: no text makes a reader panic, or read for ever.

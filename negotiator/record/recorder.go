@@ -63,12 +63,14 @@ func (r *Recorder) Decided(s backfill.Settled) {
 	if r.n == nil || r.writer.stopped() {
 		return
 	}
-	round := wire.EncodeRound(*s.Round)
+	plain := *s.Round
+	plain.Keys = nil
+	round := wire.EncodeRound(plain)
 	for _, e := range round.GetEvents() {
 		withoutLabels(e.GetSpec())
 	}
 	entry := &recordv1.Round{By: s.Decision.By, Own: s.Own}
-	r.keys.pack(round, entry)
+	r.keys.pack(s.Round, entry)
 	settled := &policyv1.Settled{Round: round, Journal: wire.EncodeJournal(s.Decision.Actions)}
 	if r.names != nil {
 		r.names.settled(settled)

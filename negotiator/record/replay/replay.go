@@ -200,13 +200,10 @@ func (r *Replay) round(ctx context.Context, e *recordv1.Round) error {
 	if err := message.UnmarshalVT(e.GetSettled()); err != nil {
 		return fmt.Errorf("round %d: %w", r.result.Rounds+1, err)
 	}
-	if message.Round == nil {
-		message.Round = new(policyv1.Round)
-	}
-	if err := r.keys.Unpack(e, message.GetRound()); err != nil {
+	round, journal := wire.DecodeRound(message.GetRound()), wire.DecodeJournal(message.GetJournal())
+	if err := r.keys.Unpack(e, &round); err != nil {
 		return fmt.Errorf("round %d: %w", r.result.Rounds+1, err)
 	}
-	round, journal := wire.DecodeRound(message.GetRound()), wire.DecodeJournal(message.GetJournal())
 	for i := range round.Events {
 		r.known.label(round.Events[i].Job)
 	}
