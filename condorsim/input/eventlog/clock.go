@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// clock reads the dates of a log, as if they were in UTC.
+// clock reads the dates of a log.
 type clock struct {
+	zone     *time.Location
 	yearless bool  // some dates had no year
 	last     int64 // the date before
 }
@@ -17,7 +18,7 @@ const firstYear = 2000
 
 const day = 24 * 60 * 60
 
-var date = regexp.MustCompile(`^(?:(\d{4})-(\d\d)-(\d\d)|(\d\d)/(\d\d))[ T](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?$`)
+var date = regexp.MustCompile(`^(?:(\d{4})-(\d\d)-(\d\d)|(\d\d)/(\d\d))[ T](\d\d):(\d\d):(\d\d)(?:\.\d+)?(Z?)$`)
 
 // read returns a date in seconds. One without a year is in the year of the date before, unless it would be
 // more than a month earlier: then it is in the next. Parts of a second are left out.
@@ -37,8 +38,12 @@ func (c *clock) read(text string) (at int64, ok bool) {
 	if month < 1 || month > 12 || dayOf < 1 || dayOf > 31 || n[6] > 23 || n[7] > 59 || n[8] > 60 {
 		return 0, false
 	}
+	zone := c.zone
+	if parts[9] != "" {
+		zone = time.UTC
+	}
 	in := func(year int) int64 {
-		return time.Date(year, time.Month(month), dayOf, n[6], n[7], n[8], 0, time.UTC).Unix()
+		return time.Date(year, time.Month(month), dayOf, n[6], n[7], n[8], 0, zone).Unix()
 	}
 	if parts[1] != "" {
 		c.last = in(year)
@@ -46,7 +51,7 @@ func (c *clock) read(text string) (at int64, ok bool) {
 	}
 	year = firstYear
 	if c.last > 0 {
-		year = time.Unix(c.last, 0).UTC().Year()
+		year = time.Unix(c.last, 0).In(c.zone).Year()
 	}
 	c.yearless = true
 	const back, most = 31 * day, 334 * day

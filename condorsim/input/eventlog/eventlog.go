@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
@@ -38,11 +39,14 @@ type reader struct {
 
 // Read reads an event log in any of its forms, decompressed already. A job that was held before it ran
 // arrives when it was released; of one that ran several times the last run counts; one whose submission
-// is in no event is left out. Dates are read as if they were in UTC. Those without a year are of no year in
+// is in no event is left out. Dates are in the zone; nil: UTC. Those without a year are of no year in
 // particular, and the history does not begin at a Unix time then. It is an error if the text is no log, or
 // has no job.
-func Read(text io.Reader, name string, o history.Options) (*Log, error) {
-	r := &reader{name: name, jobs: map[id]*job{}, held: map[[3]int64]bool{}}
+func Read(text io.Reader, name string, zone *time.Location, o history.Options) (*Log, error) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	r := &reader{name: name, clock: clock{zone: zone}, jobs: map[id]*job{}, held: map[[3]int64]bool{}}
 	h, err := history.FromAds(r.adsOf(text), name, o)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package eventlog_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -112,7 +113,7 @@ Subproc = 0
 
 func read(t *testing.T, text string, o history.Options) *eventlog.Log {
 	t.Helper()
-	log, err := eventlog.Read(strings.NewReader(text), "event.log", o)
+	log, err := eventlog.Read(strings.NewReader(text), "event.log", nil, o)
 	require.NoError(t, err)
 	return log
 }
@@ -287,6 +288,16 @@ RequestCpus = 8
 	require.Equal(t, 1, read.Cleaning.Unfinished)
 }
 
+// Dates are of the zone that is given, unless they say UTC.
+func TestZone(t *testing.T) {
+	const log = "000 (1.0.0) 2024-06-01 10:00:00 Job\n...\n001 (1.0.0) 2024-06-01 10:00:00 Job\n...\n" +
+		"005 (1.0.0) 2024-06-01T10:00:00Z Job\n...\n"
+	read, err := eventlog.Read(strings.NewReader(log), "event.log", time.FixedZone("", 7200), history.Options{})
+	require.NoError(t, err)
+	require.EqualValues(t, 1717228800, read.Start)
+	require.EqualValues(t, 7200, read.Jobs[0].Run)
+}
+
 func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "event.log: there is no job in it",
@@ -301,7 +312,7 @@ func TestFaults(t *testing.T) {
 		"{\"EventTypeNumber\": ":                                                               "event.log:1",
 		"001 (1.0.0) 2024-06-01 10:00:00 Job\n...\n005 (1.0.0) 2024-06-01 10:01:00 Job\n...\n": "event.log: there is no job in it",
 	} {
-		_, err := eventlog.Read(strings.NewReader(text), "event.log", history.Options{})
+		_, err := eventlog.Read(strings.NewReader(text), "event.log", nil, history.Options{})
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -314,7 +325,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		log, err := eventlog.Read(strings.NewReader(text), "log", history.Options{Clean: workload.CleanNone})
+		log, err := eventlog.Read(strings.NewReader(text), "log", nil, history.Options{Clean: workload.CleanNone})
 		if err != nil {
 			require.Contains(t, err.Error(), "log")
 			return

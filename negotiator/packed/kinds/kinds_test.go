@@ -160,10 +160,22 @@ func TestOf(t *testing.T) {
 // Every kind says what to do.
 func TestAll(t *testing.T) {
 	for _, k := range kinds.All() {
-		require.NotEmpty(t, k.Jobs, k.Holds)
 		require.NotEmpty(t, k.Slots, k.Holds)
+		require.NotEmpty(t, k.Jobs, k.Holds)
+		if k.Read {
+			require.Equal(t, "looks like "+k.Holds+", which holds jobs", k.Problem())
+			continue
+		}
 		require.Equal(t, "looks like "+k.Holds+", which is not read", k.Problem())
 	}
+}
+
+// A kind that is read recognises itself below comments, too.
+func TestRecognises(t *testing.T) {
+	require.True(t, kinds.PBS.Recognises([]byte(" 05/01/2024 10:00:00;E;1.a;user=b\n")))
+	require.True(t, kinds.EventLog.Recognises([]byte("# of May\n000 (0012.000.000) 2024-06-01 10:00:00 Job\n")))
+	require.True(t, kinds.GWF.Recognises([]byte("# JobID SubmitTime x JobStructure\n")))
+	require.False(t, kinds.PBS.Recognises([]byte("05/01/2024 10:00:00;0100;PBS_Server;Job;1.a;x\n")))
 }
 
 func FuzzOf(f *testing.F) {
