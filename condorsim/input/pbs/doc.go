@@ -8,4 +8,5 @@
 //   - request.go reads what a job asked for: Resource_List.select with its chunks, nodes of Torque, and the
 //     resources of the whole job.
 //   - places.go reads what it got: exec_vnode and exec_host.
+//   - [ReadNodes] (nodes.go) reads the nodes of a cluster, as pbsnodes prints them.
 package pbs

@@ -233,3 +233,22 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func FuzzReadNodes(f *testing.F) {
+	for _, seed := range []string{
+		"n1\n  state = free\n  np = 3\n  status = ncpus=2,physmem=7kb\n", `{"pbs_version": "1", "nodes": {"a": {"pcpus": 1}}}`,
+		"n1\n     Mom = n1\n     state = down,offline\n     resources_available.mem = 7gb\n\nn2\n     pcpus = 4\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		nodes, err := pbs.ReadNodes(strings.NewReader(text), "nodes")
+		if err != nil {
+			require.Contains(t, err.Error(), "nodes")
+			return
+		}
+		for _, n := range nodes.Usable {
+			require.Positive(t, n.Cpus)
+		}
+	})
+}

@@ -47,7 +47,7 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, PBS, pbsLog, slurm, qstat, gridEngine, lsf,
+		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, PBS, pbsLog, pbsNodes, pbsTable, slurm, qstat, gridEngine, lsf,
 		slurmJSON, batsim, GWF, EventLog, jobQueue, webPage,
 	}, noTexts()...)
 }

@@ -29,6 +29,14 @@ var (
 	qstat = text("the table of jobs that qstat prints", toSWF,
 		`^Job Id: \S+`, `(?i)^Job[ _-]?ID[ \t]+(Name|Username|prior)[ \t]+\w`)
 
+	// pbsNodes is what pbsnodes prints, of which pools are made, and pbsTable what it prints for people.
+	pbsNodes = text("the nodes of a cluster of PBS or Torque", "give it with --pool, and jobs as accounting logs",
+		`^[^\s=:;{}\[\]<>]+[ \t]*\r?\n([ \t]+[\w.-]+ = [^\n]*\n)*[ \t]+(state|np|ntype|pcpus|Mom|resources_available\.\w+) = `,
+		`^\{(?s:.*)"pbs_(version|server)"\s*:(?s:.*)"nodes"\s*:`)
+
+	pbsTable = whatever("the table of nodes that pbsnodes prints for people", "print it with pbsnodes -a",
+		`^vnode[ \t]+(state|host|queue)[ \t]`, `^mem +ncpus +nmics +ngpus\s*\n`)
+
 	// gridEngine is the accounting of SGE and its successors, one job a line or as qacct prints it. JSON and
 	// ads in one line have as many colons, and begin with a bracket.
 	gridEngine = text("the accounting of Grid Engine", toSWF,
