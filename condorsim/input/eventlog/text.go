@@ -39,7 +39,10 @@ func (r *reader) classic(text io.Reader) iter.Seq2[event, error] {
 			}
 			r.lines = line.Number
 			trimmed := strings.TrimRight(line.Text, " \t\r")
-			parts := header.FindStringSubmatch(trimmed)
+			var parts []string
+			if trimmed != "" && '0' <= trimmed[0] && trimmed[0] <= '9' {
+				parts = header.FindStringSubmatch(trimmed)
+			}
 			switch {
 			case trimmed == "..." || parts != nil:
 				if open != nil && !r.closed(open, body, yield) {

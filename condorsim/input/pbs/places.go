@@ -6,6 +6,9 @@ import "strings"
 // It returns nothing if the text has another form, or says nothing of cpus: what was asked for counts then.
 func vnodes(text string) amounts {
 	sum := none()
+	if text == "" {
+		return sum
+	}
 	plain := strings.NewReplacer("(", "", ")", "").Replace(text)
 	for vnode := range strings.SplitSeq(plain, "+") {
 		parts := strings.Split(vnode, ":")

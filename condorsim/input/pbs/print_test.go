@@ -14,6 +14,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pbs"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
 )
 
 // printed returns the records of jobs as a server writes them: by time, a start and an end of each. Second 0 of
@@ -92,7 +93,8 @@ func TestPrintedJobsAreRead(t *testing.T) {
 
 // Real traces that are printed as logs are read again as they were.
 func TestPrintedTraces(t *testing.T) {
-	for _, name := range []string{"KTH-SP2-1996-2.swf.gz", "HPC2N-2002-2.2-cln.swf.gz"} {
+	names := []string{"KTH-SP2-1996-2.swf.gz", "HPC2N-2002-2.2-cln.swf.gz"} // the second has memory, and ten times the jobs
+	for _, name := range names[:thorough.Cases(1, len(names))] {
 		path := filepath.Join("../../../../shared/traces", name)
 		if _, err := os.Stat(path); err != nil {
 			t.Skipf("the trace is not there: %v", err)
