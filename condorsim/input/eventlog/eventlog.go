@@ -173,7 +173,7 @@ func (r *reader) emit(j *job, status, at int64, yield func(*classad.ClassAd, err
 		r.held[[3]int64{j.cluster, j.proc, j.arrived}] = true
 	}
 	ad := j.finished(status, at)
-	if j.running && at >= 0 {
+	if j.runs > 0 && at >= 0 {
 		r.read++
 		_, asked := ad.Lookup("RequestCpus")
 		_, given := ad.Lookup("CpusProvisioned")

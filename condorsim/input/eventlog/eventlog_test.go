@@ -288,6 +288,86 @@ RequestCpus = 8
 	require.Equal(t, 1, read.Cleaning.Unfinished)
 }
 
+// What HTCondor 23.9 writes: a job that is submitted on hold has no event of that; one that is removed while it
+// runs is evicted first; and events 028 repeat what the event before them says.
+func TestRealPool(t *testing.T) {
+	const log = `000 (002.000.000) 2026-11-30 22:08:23 Job submitted from host: <192.0.2.1:9618>
+...
+000 (003.000.000) 2026-11-30 22:08:23 Job submitted from host: <192.0.2.1:9618>
+...
+001 (003.000.000) 2026-11-30 22:08:32 Job executing on host: <192.0.2.1:9618>
+	SlotName: slot1_1@pool.test
+	CondorScratchDir = "/var/lib/condor/execute/dir_33362"
+	Cpus = 1
+	GPUs = 0
+	Memory = 128
+...
+013 (002.000.000) 2026-11-30 22:09:14 Job was released.
+	via condor_release (by user alice)
+...
+004 (003.000.000) 2026-11-30 22:09:14 Job was evicted.
+	(0) CPU times
+		Usr 0 00:00:00, Sys 0 00:00:00  -  Run Remote Usage
+...
+009 (003.000.000) 2026-11-30 22:09:14 Job was aborted.
+	via condor_rm (by user alice)
+...
+001 (002.000.000) 2026-11-30 22:09:21 Job executing on host: <192.0.2.1:9618>
+...
+005 (002.000.000) 2026-11-30 22:09:26 Job terminated.
+	(1) Normal termination (return value 0)
+		Usr 0 00:00:00, Sys 0 00:00:00  -  Run Remote Usage
+	0  -  Run Bytes Sent By Job
+	Partitionable Resources :    Usage  Request Allocated ` + `
+	   Cpus                 :        0        1         1 ` + `
+	   Disk (KB)            :       45     1000      2048 ` + `
+	   GPUs                 :                           0 ` + `
+	   Memory (MB)          :        2       64       128 ` + `
+	   TimeExecute (s)      :        5                    ` + `
+	   TimeSlotBusy (s)     :        5                    ` + `
+
+	Job terminated of its own accord at 2026-11-30T22:09:26Z with exit-code 0.
+...
+028 (002.000.000) 2026-11-30 22:09:26 Job ad information event triggered.
+Cluster = 2
+Cpus = 1
+CpusUsage = 0.0
+EventTime = "2026-11-30T22:09:26.526"
+EventTypeNumber = 28
+ExecuteProps = [ Cpus = 1; Disk = 2048; GPUs = 0; Memory = 128 ]
+MaxRuntime = 50
+Memory = 128
+MemoryUsage = 2
+MyType = "JobTerminatedEvent"
+Owner = "alice"
+Proc = 0
+ReturnValue = 0
+RequestMemory = 64
+Size = 2588
+ToE = [ How = "OF_ITS_OWN_ACCORD"; Who = "itself"; When = 1796076566 ]
+TriggerEventTypeName = "ULOG_JOB_TERMINATED"
+TriggerEventTypeNumber = 5
+...
+`
+	read := read(t, log, history.Options{WithAds: true, Whole: true, Estimates: []string{"MaxRuntime"}, Clean: workload.CleanNone})
+	require.Equal(t, workload.Job{
+		ID: 1, Run: 42, Procs: 1, Memory: 128, Wait: 9, Waited: 9, HasWaited: true,
+	}, read.Jobs[0].Job)
+	require.Equal(t, workload.Job{
+		ID: 2, Submit: 51, Run: 5, Estimate: 50, Procs: 1, Memory: 64, Wait: 7, Waited: 7, HasWaited: true, User: "alice",
+	}, read.Jobs[1].Job)
+	require.Equal(t, 1, read.Cleaning.HeldBefore)
+	ad := read.Jobs[1].Ad
+	for _, name := range []string{
+		"Cpus", "Memory", "ExecuteProps", "Size", "ToE", "ReturnValue", "MyType", "TimeExecuteProvisioned", "TimeExecuteUsage",
+	} {
+		_, has := ad.Lookup(name)
+		require.Equal(t, name == "TimeExecuteUsage", has, name)
+	}
+	n, _ := ad.Int("CpusProvisioned")
+	require.EqualValues(t, 1, n)
+}
+
 // Dates are of the zone that is given, unless they say UTC.
 func TestZone(t *testing.T) {
 	const log = "000 (1.0.0) 2024-06-01 10:00:00 Job\n...\n001 (1.0.0) 2024-06-01 10:00:00 Job\n...\n" +

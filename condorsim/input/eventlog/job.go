@@ -39,7 +39,7 @@ type job struct {
 	arrived       int64 // when it was submitted, or released if it was held before it ran; below 0: unknown
 	heldBefore    bool  // it arrived later than it was submitted
 	held, running bool
-	start         int64 // of its last run
+	start, stop   int64 // of its last run
 	runs          int
 	nodes         int64 // of a parallel job
 	ad            *classad.ClassAd
@@ -61,20 +61,30 @@ func (j *job) follow(e event) (status int64) {
 		}
 		j.start, j.running, j.held = e.at, true, false
 	case cannotExecute, evicted, shadowException, notReconnected:
-		j.running = false
+		j.leaveSlot(e.at)
 	case held:
-		j.running, j.held = false, true
-	case released:
-		if j.held && j.runs == 0 && j.arrived >= 0 && e.at > j.arrived {
+		j.leaveSlot(e.at)
+		j.held = true
+	case released: // of a job that was submitted on hold no event says that
+		if j.runs == 0 && j.arrived >= 0 && e.at > j.arrived {
 			j.arrived, j.heldBefore = e.at, true
 		}
 		j.held = false
 	case terminated:
+		j.leaveSlot(e.at)
 		return statusCompleted
 	case aborted:
+		j.leaveSlot(e.at)
 		return statusRemoved
 	}
 	return 0
+}
+
+// leaveSlot ends the job's run, if it is running.
+func (j *job) leaveSlot(at int64) {
+	if j.running {
+		j.running, j.stop = false, at
+	}
 }
 
 // note adds what an event says to the job's ad. Memory that was used is the most of all events.
@@ -84,8 +94,13 @@ func (j *job) note(e event) {
 	}
 	before, known := j.ad.Real("MemoryUsage")
 	for name, expression := range e.says.All() {
-		if !ofEvents(name) {
-			j.ad.Set(name, expression)
+		switch name {
+		case "Cpus", "Memory", "GPUs", "Disk": // of the slot
+			j.ad.Set(name+"Provisioned", expression)
+		default:
+			if !ofEvents(name) {
+				j.ad.Set(name, expression)
+			}
 		}
 	}
 	if now, given := j.ad.Real("MemoryUsage"); known && (!given || now < before) {
@@ -99,7 +114,11 @@ func ofEvents(name string) bool {
 	case "MyType", "TargetType", "EventTypeNumber", "EventTime", "Cluster", "Proc", "Subproc", "Inside",
 		"TriggerEventTypeName", "TriggerEventTypeNumber", "QDate", "JobStartDate", "JobCurrentStartDate",
 		"CompletionDate", "EnteredCurrentStatus", "RemoteWallClockTime", "CommittedTime", "JobStatus",
-		"JobRunCount", "NumJobStarts":
+		"JobRunCount", "NumJobStarts",
+		// What events 028 repeat of the event before them.
+		"ExecuteHost", "ExecuteProps", "ReceivedBytes", "ReturnValue", "RunLocalUsage", "RunRemoteUsage", "SentBytes",
+		"Size", "SlotName", "SubmitHost", "TerminatedNormally", "ToE", "TotalLocalUsage", "TotalReceivedBytes",
+		"TotalRemoteUsage", "TotalSentBytes":
 		return true
 	default:
 		return false
@@ -126,13 +145,14 @@ func (j *job) finished(status, at int64) *classad.ClassAd {
 		}
 		return ad
 	}
-	ad.SetInt("CompletionDate", at)
-	ad.SetInt("EnteredCurrentStatus", at)
-	if j.running {
+	if j.runs > 0 {
+		at = max(j.start, j.stop) // a job may be removed long after it was evicted
 		ad.SetInt("JobStartDate", j.start)
 		ad.SetInt("JobCurrentStartDate", j.start)
-		ad.SetInt("RemoteWallClockTime", max(0, at-j.start))
+		ad.SetInt("RemoteWallClockTime", at-j.start)
 	}
+	ad.SetInt("CompletionDate", at)
+	ad.SetInt("EnteredCurrentStatus", at)
 	return ad
 }
 

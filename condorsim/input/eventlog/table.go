@@ -13,7 +13,7 @@ import (
 //	   GPUs                 :                 1         1 "GPU-1a2b"
 //	   Memory (MB)          :       12      128       128
 //
-// The numbers of a row stand below the last columns: it is the first ones that are left out.
+// Any number of a row may be left out; those that are there end below the ends of their columns.
 type resource struct {
 	name                      string
 	usage, request, allocated string // "" if it is not given
@@ -21,23 +21,18 @@ type resource struct {
 
 // table returns the rows of the table in the lines below an event.
 func table(lines []string) (rows []resource) {
-	columns := 0
+	var columns []word
 	for _, line := range lines {
 		before, after, found := strings.Cut(line, ":")
 		name := strings.TrimSpace(before)
 		switch {
 		case !found:
-			if columns > 0 {
+			if columns != nil {
 				return rows
 			}
 		case strings.HasSuffix(name, "Resources"):
-			columns = 0
-			for column := range strings.FieldsSeq(after) {
-				if column != "Assigned" {
-					columns++
-				}
-			}
-		case columns > 0:
+			columns = words(after)
+		case columns != nil:
 			name, _, _ = strings.Cut(name, " ")
 			rows = append(rows, row(name, after, columns))
 		}
@@ -45,23 +40,54 @@ func table(lines []string) (rows []resource) {
 	return rows
 }
 
-// row reads a row of a table with so many columns of numbers.
-func row(name, text string, columns int) resource {
+// word is one of a line, and where it ends there.
+type word struct {
+	text string
+	end  int
+}
+
+// words cuts a text at its blanks.
+func words(text string) (all []word) {
+	begin := -1
+	for i := 0; i <= len(text); i++ {
+		blank := i == len(text) || text[i] == ' ' || text[i] == '\t'
+		switch {
+		case !blank && begin < 0:
+			begin = i
+		case blank && begin >= 0:
+			all, begin = append(all, word{text[begin:i], i}), -1
+		}
+	}
+	return all
+}
+
+// row reads a row of a table with the columns: each number is in the column that ends nearest to it. A
+// number with too many digits moves those behind it, but then none is left out.
+func row(name, text string, columns []word) resource {
 	r := resource{name: name}
-	var numbers []string
-	for field := range strings.FieldsSeq(text) {
-		if len(numbers) == columns || strings.Trim(field, "0123456789.") != "" {
+	to := map[string]*string{"Usage": &r.usage, "Request": &r.request, "Allocated": &r.allocated}
+	numbers := words(text)
+	for i, number := range numbers {
+		if strings.Trim(number.text, "0123456789.") != "" {
 			break
 		}
-		numbers = append(numbers, field)
-	}
-	to := []*string{&r.usage, &r.request, &r.allocated}
-	to = to[:min(columns, len(to))]
-	for i := range min(len(numbers), len(to)) {
-		*to[len(to)-1-i] = numbers[len(numbers)-1-i]
+		nearest := columns[min(i, len(columns)-1)]
+		if len(numbers) < len(to) {
+			for _, column := range columns {
+				if distance(column, number) < distance(nearest, number) {
+					nearest = column
+				}
+			}
+		}
+		if field := to[nearest.text]; field != nil {
+			*field = number.text
+		}
 	}
 	return r
 }
+
+// distance is how far the ends of two words are from each other.
+func distance(a, b word) int { return max(a.end-b.end, b.end-a.end) }
 
 // note adds the rows to what is known of a job, in the terms of its ad.
 func note(ad *classad.ClassAd, rows []resource) {
