@@ -29,12 +29,15 @@ func (r *reader) ads(text io.Reader) iter.Seq2[event, error] {
 
 // ofAd returns the event that an ad is of.
 func (r *reader) ofAd(ad *classad.ClassAd) (event, error) {
-	e := event{line: ad.StreamLine(), node: -1}
+	e := event{line: ad.StreamLine(), node: -1, cluster: -1, proc: -1}
 	for _, one := range []struct {
 		attr string
 		to   *int64
 	}{{"EventTypeNumber", &e.kind}, {"Cluster", &e.cluster}, {"Proc", &e.proc}} {
 		n, fine := ad.Int(one.attr)
+		if _, given := ad.Lookup(one.attr); !given && !ofJobs(e.kind) && one.to != &e.kind {
+			continue // the head of the log of a pool, and other events of no job
+		}
 		if !fine {
 			return e, &workload.Error{
 				File: r.name, Line: e.line, Problem: one.attr + " of the event is missing, or no whole number",

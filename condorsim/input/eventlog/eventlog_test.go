@@ -152,6 +152,12 @@ func TestClassic(t *testing.T) {
 // The same events as ads, with and without what stands between them.
 func TestAds(t *testing.T) {
 	const asJSON = `{
+ "MyType": "GenericEvent",
+ "EventTypeNumber": 8,
+ "EventTime": "2024-06-01T10:00:00.365",
+ "Info": "Global JobLog: ctime=1"
+}
+{
  "MyType": "SubmitEvent",
  "EventTypeNumber": 0,
  "EventTime": "2024-06-01T10:00:00",

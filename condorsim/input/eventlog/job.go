@@ -22,6 +22,17 @@ const (
 	adInformation   = 28
 )
 
+// ofJobs reports whether events of a kind are read, which are all of jobs.
+func ofJobs(kind int64) bool {
+	switch kind {
+	case submits, executes, cannotExecute, evicted, terminated, imageSize, shadowException, aborted, held, released,
+		nodeExecutes, nodeTerminated, notReconnected, adInformation:
+		return true
+	default:
+		return false
+	}
+}
+
 // Values of JobStatus.
 const (
 	statusIdle      = 1

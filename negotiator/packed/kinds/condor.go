@@ -19,7 +19,7 @@ var (
 
 	// EventLog is the log that a submit file names, in each of its forms.
 	EventLog = read(text("the event log of HTCondor, which the submit file names as log", asIs,
-		`^\d{3} \(\d+\.-?\d+\.-?\d+\) \d+[-/]\d+`,
+		`^\d{3} \(-?\d+\.-?\d+\.-?\d+\) \d+[-/]\d+`,
 		`^[\[{](?s:[^\]}]*)"EventTypeNumber"\s*:`,
 		`^\[?\s*([A-Za-z_]\w*[ \t]*=[^\n]*\n\s*)*EventTypeNumber[ \t]*=`, `^\[(?s:[^\]]*)\bEventTypeNumber[ \t]*=`,
 		`^(<[?!][^>]*>\s*|<\w+>\s*)*<c>(?s:.*?)<a n="EventTypeNumber">`))

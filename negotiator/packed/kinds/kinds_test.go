@@ -33,6 +33,7 @@ const (
 func TestOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"000 (0012.000.000) 2024-06-01 10:00:00 Job submitted from host: <10.0.0.1:9618>\n...\n": eventLog,
+		"008 (-01.-01.-01) 11/30 22:08:23 Global JobLog: ctime=1\n":                              eventLog,
 		"001 (123.-01.-01) 06/01 10:00:00 Job executing\n":                                       eventLog,
 		"{\n  \"MyType\": \"SubmitEvent\",\n  \"EventTypeNumber\": 0\n}":                         eventLog,
 		"<c>\n    <a n=\"MyType\"><s>SubmitEvent</s></a>\n<a n=\"EventTypeNumber\"><i>0</i></a>": eventLog,
