@@ -136,7 +136,9 @@ func TestClassic(t *testing.T) {
 	require.Equal(t, []string{"disk", "gpus"}, log.Beyond)
 	require.Equal(t, 1, log.Cleaning.HeldBefore)
 	require.Equal(t, []workload.Omission{
-		{Why: workload.WhyCancelled, Jobs: 1}, {Why: workload.WhyNoSubmit, Jobs: 1}, {Why: "removed while they ran", Jobs: 1},
+		{Why: workload.WhyCancelled, Jobs: 1},
+		{Why: workload.WhyNoSubmit, Jobs: 1},
+		{Why: "removed while they ran", Jobs: 1},
 		{Why: "still in a queue", Jobs: 2},
 	}, log.Cleaning.Dropped())
 	require.Equal(t, 7, log.Cleaning.JobsRead)

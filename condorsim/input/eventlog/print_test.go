@@ -141,10 +141,9 @@ func TestPrintedTraces(t *testing.T) {
 			return int(a.ID - b.ID)
 		})
 		text := printed(want, false)
-		began := time.Now()
 		log, err := eventlog.Read(strings.NewReader(text), "log", nil, options())
 		require.NoError(t, err)
-		t.Logf("%s: %d jobs, %d MB, %.1f s", name, len(log.Jobs), len(text)>>20, time.Since(began).Seconds())
+		t.Logf("%s: %d jobs, %d MB", name, len(log.Jobs), len(text)>>20)
 		got := jobsOf(log)
 		require.Len(t, got, len(want))
 		for i := range want {

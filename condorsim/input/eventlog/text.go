@@ -30,7 +30,7 @@ var header = regexp.MustCompile(`^(\d{3}) \((-?\d+)\.(-?\d+)\.(-?\d+)\) (\d\S*[ 
 // classic iterates over the events of a log of the classic form. The last one may be an error.
 func (r *reader) classic(text io.Reader) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
-		var open *event
+		var open *event // whose lines are read
 		var body []string
 		for line, err := range settle.Lines(text, r.name) {
 			if err != nil {
@@ -39,13 +39,10 @@ func (r *reader) classic(text io.Reader) iter.Seq2[event, error] {
 			}
 			r.lines = line.Number
 			trimmed := strings.TrimRight(line.Text, " \t\r")
-			var parts []string
-			if trimmed != "" && '0' <= trimmed[0] && trimmed[0] <= '9' {
-				parts = header.FindStringSubmatch(trimmed)
-			}
+			parts := headOf(trimmed)
 			switch {
 			case trimmed == "..." || parts != nil:
-				if open != nil && !r.closed(open, body, yield) {
+				if !r.closed(open, body, yield) {
 					return
 				}
 				open, body = nil, body[:0]
@@ -64,10 +61,16 @@ func (r *reader) classic(text io.Reader) iter.Seq2[event, error] {
 			}
 			body = append(body, parts[len(parts)-1])
 		}
-		if open != nil {
-			r.closed(open, body, yield)
-		}
+		r.closed(open, body, yield)
 	}
+}
+
+// headOf returns the parts of the first line of an event; nil if the line is none.
+func headOf(line string) []string {
+	if line == "" || line[0] < '0' || line[0] > '9' { // as most lines are none
+		return nil
+	}
+	return header.FindStringSubmatch(line)
 }
 
 // noEvent is the error for a line at which an event was to begin.
@@ -95,8 +98,11 @@ func (r *reader) head(line settle.Line, parts []string) (*event, error) {
 	return e, nil
 }
 
-// closed yields an event when its lines were read, and reports whether reading is to go on.
+// closed yields an event when its lines were read, unless it is nil, and reports whether reading is to go on.
 func (r *reader) closed(e *event, body []string, yield func(event, error) bool) bool {
+	if e == nil {
+		return true
+	}
 	err := r.body(e, body)
 	if err != nil {
 		yield(event{}, err)

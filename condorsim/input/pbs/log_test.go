@@ -167,21 +167,21 @@ func TestRecords(t *testing.T) {
 
 // Arrays have jobs of one number, and servers begin again with theirs: the trace numbers them anew.
 func TestNumbers(t *testing.T) {
-	of := func(id string, created int) string {
+	end := func(id string, created int) string {
 		at := func(n int) string {
 			return " " + []string{"ctime=", "start=", "end="}[n] + string(rune('1'+created)) + "0000000" + string(rune('0'+n))
 		}
 		return "06/30/2024 10:20:00;E;" + id + ";Resource_List.ncpus=1" + at(0) + at(1) + at(2) + "\n"
 	}
-	trace := read(t, of("7[2].s", 1)+of("7[0].s", 1)+of("8-1.s", 0)+of("3.s", 3)+of("3.s", 4), workload.Options{})
+	trace := read(t, end("7[2].s", 1)+end("7[0].s", 1)+end("8-1.s", 0)+end("3.s", 3)+end("3.s", 4), workload.Options{})
 	ids := []int64{}
 	for _, j := range trace.Jobs {
 		ids = append(ids, j.ID)
 	}
 	require.Equal(t, []int64{1, 2, 3, 4, 5}, ids)
-	trace = read(t, of("7.s", 1)+of("3.s", 2), workload.Options{})
+	trace = read(t, end("7.s", 1)+end("3.s", 2), workload.Options{})
 	require.EqualValues(t, 7, trace.Jobs[0].ID)
-	require.EqualValues(t, 1, read(t, of("name", 1), workload.Options{}).Jobs[0].ID)
+	require.EqualValues(t, 1, read(t, end("name", 1), workload.Options{}).Jobs[0].ID)
 }
 
 func TestFaults(t *testing.T) {
