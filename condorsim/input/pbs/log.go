@@ -44,6 +44,18 @@ type record struct {
 // Read reads an accounting log and makes a trace of it; see [settle.Trace]. The text is decompressed
 // already. Errors are of type *[workload.Error], or those of options.
 func Read(text io.Reader, name string, opts workload.Options) (*workload.Trace, error) {
+	r, err := read(text, name)
+	if err != nil {
+		return nil, err
+	}
+	return settle.Trace(settle.File{
+		Name: name, Lines: r.lines, Dated: true, Warnings: r.warnings(),
+		Nothing: "give the accounting logs of days on which jobs ended: server_priv/accounting/YYYYMMDD",
+	}, r.records(), opts)
+}
+
+// read reads all records of a log.
+func read(text io.Reader, name string) (*reader, error) {
 	r := &reader{name: name, texts: settle.Texts{}, byID: map[string]int{}, others: map[string]int{}}
 	for line, err := range settle.Lines(text, name) {
 		if err != nil {
@@ -57,10 +69,7 @@ func Read(text io.Reader, name string, opts workload.Options) (*workload.Trace, 
 			return nil, fault
 		}
 	}
-	return settle.Trace(settle.File{
-		Name: name, Lines: r.lines, Dated: true, Warnings: r.warnings(),
-		Nothing: "give the accounting logs of days on which jobs ended: server_priv/accounting/YYYYMMDD",
-	}, r.records(), opts)
+	return r, nil
 }
 
 // line reads a line of the log.

