@@ -110,15 +110,15 @@ func (in *input) read(file located, s Source) (*formats.Jobs, error) {
 // open.
 func (s Source) suits(f *formats.Format) error {
 	switch {
-	case f == formats.Ads && s.ProcsField != "":
+	case f.OfAds && s.ProcsField != "":
 		return errors.New("procs_field says how a trace is read; the file holds job ads")
-	case f == formats.Ads && s.Clean == string(workload.CleanStrong):
+	case f.OfAds && s.Clean == string(workload.CleanStrong):
 		return errors.New("clean: strong is for traces; the file holds job ads")
-	case f != formats.Ads && s.EstimateAttr != "":
+	case !f.OfAds && s.EstimateAttr != "":
 		return errors.New("estimate_attr says how job ads are read; the file holds none")
 	case f == formats.Instance && s.Clean+s.ProcsField+s.Overrun != "":
 		return errors.New("clean, procs_field and overrun say how a trace is read; an instance is taken as it is")
-	case f != formats.Ads && s.EstimateAttr != "":
+	case !f.OfAds && s.EstimateAttr != "":
 		return errors.New("estimate_attr says where job ads have the estimates; the file holds no ads")
 	default:
 		return nil

@@ -118,7 +118,7 @@ func (c *runCommand) suits(format *formats.Format, pool bool) error {
 		trace.EstimateAttr = nil // they may be of the ads to learn from
 	}
 	switch {
-	case format == formats.Ads && pool && (c.ScaleWidths != 0 || c.MemoryModel+c.MemoryFrom != ""):
+	case format.OfAds && pool && (c.ScaleWidths != 0 || c.MemoryModel+c.MemoryFrom != ""):
 		return errors.New("--scale-widths, --memory-model and --memory-from change traces; on a pool, job ads say what " +
 			"each job asks for")
 	case format == formats.Instance && (c.Jobs != 0 || c.Load != 0 || c.changes() || c.memoryFlags != memoryFlags{}):

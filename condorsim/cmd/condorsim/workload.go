@@ -109,7 +109,7 @@ func (x change) of(p *process, t *workload.Trace) (*workload.Trace, error) {
 // suits returns an error for flags that have no meaning for jobs in a format. The file is that of the jobs.
 func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) error {
 	given := func(value, usual string) bool { return value != "" && value != usual }
-	switch ads := format == formats.Ads; {
+	switch ads := format.OfAds; {
 	case ads && given(f.ProcsField, "allocated"):
 		return fmt.Errorf("--procs-field says how a trace is read; %s holds job ads", formats.Shown(file))
 	case ads && f.Clean == string(workload.CleanStrong):

@@ -9,6 +9,7 @@ import (
 // what HTCondor prints above and between ads.
 var Ads = &Format{
 	Holds:      "job ads",
+	OfAds:      true,
 	Recognises: begins(`^(\*\*\*|-- |#|//|[\[{<]|[A-Za-z_][\w.]*\s*=)`),
 	Read:       readAds,
 	Description: `Job ads of HTCondor
@@ -24,6 +25,11 @@ func readAds(text *packed.Reader, name string, o Options) (*Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ofHistory(h, o)
+}
+
+// ofHistory makes a trace of a history, and keeps its ads beside it.
+func ofHistory(h *history.History, o Options) (*Jobs, error) {
 	trace, err := h.Trace(o.Options)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -118,6 +119,12 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	defer text.Close() //nolint:errcheck // only read
+	return FromAds(classad.ReadAds(text, name), name, o)
+}
+
+// FromAds is [Read] for ads that another package has read, or made of something else. The name is that of
+// their file.
+func FromAds(ads iter.Seq2[*classad.ClassAd, error], name string, o Options) (*History, error) {
 	if len(o.Schema.Resources) == 0 {
 		o.Schema = negotiator.DefaultSchema()
 	}
@@ -133,13 +140,19 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 		index: map[key]int{}, shared: newShared(o),
 		beyond: map[string]bool{}, others: map[int][]Amount{}, estimates: estimates,
 	}
-	for ad, err := range classad.ReadAds(text, name) {
+	for ad, err := range ads {
 		if err != nil {
 			return nil, fmt.Errorf("read the history: %w", err)
 		}
 		c.h.Unread.Note(name, ad)
 		c.add(ad)
 	}
+	return c.finished()
+}
+
+// finished returns the history when all ads were added, or the error that there is no job in it.
+func (c *collector) finished() (*History, error) {
+	name := c.h.Name
 	if c.h.Cleaning.JobsRead == 0 {
 		return nil, fmt.Errorf("read the history: %s: there is no job in it", name)
 	}
@@ -149,12 +162,20 @@ func Read(r io.Reader, name string, o Options) (*History, error) {
 			Hint: "print the jobs' ads: condor_history -long, or condor_q -long; slots are given with --pool",
 		}
 	}
-	c.h.Cleaning.EstimateHindsight = estimates.Hindsight
-	if err = estimates.Check(name); err != nil {
+	c.h.Cleaning.EstimateHindsight = c.estimates.Hindsight
+	if err := c.estimates.Check(name); err != nil {
 		return nil, err
 	}
 	c.finish()
 	return c.h, nil
+}
+
+// place says where an ad is; one that was made of something else is in no line.
+func (c *collector) place(ad *classad.ClassAd) string {
+	if line := ad.StreamLine(); line > 0 {
+		return c.h.Name + ":" + strconv.Itoa(line)
+	}
+	return c.h.Name
 }
 
 // Trace returns the history as a trace of one machine. A job of several chunks becomes one job with
@@ -232,7 +253,7 @@ func (c *collector) add(ad *classad.ClassAd) {
 	case errors.As(err, new(*amountError)):
 		count.NoAmount++
 		if c.h.NoAmount == nil {
-			c.h.NoAmount = fmt.Errorf("%s:%d: job %d.%d: %w", c.h.Name, ad.StreamLine(), j.Place.Cluster, j.Place.Proc, err)
+			c.h.NoAmount = fmt.Errorf("%s: job %d.%d: %w", c.place(ad), j.Place.Cluster, j.Place.Proc, err)
 		}
 		return
 	case err != nil:
@@ -242,7 +263,7 @@ func (c *collector) add(ad *classad.ClassAd) {
 		}
 		count.Unreadable++
 		if c.h.Unreadable == nil {
-			c.h.Unreadable = fmt.Errorf("%s:%d: %w", c.h.Name, ad.StreamLine(), err)
+			c.h.Unreadable = fmt.Errorf("%s: %w", c.place(ad), err)
 		}
 		return
 	}

@@ -17,12 +17,12 @@ var (
 	headed = whatever("ads below the head of a table", "delete the lines above the first ad",
 		`^MyType[ \t]+TargetType[ \t]*\r?\n\s*[A-Za-z_]\w*[ \t]*=`)
 
-	// eventLog is the log that a submit file names, in each of its forms.
-	eventLog = text("the event log of HTCondor, which the submit file names as log", jobAds,
-		`^\d{3} \(\d+\.-?\d+\.-?\d+\) \d+[-/]\d+`,
+	// EventLog is the log that a submit file names, in each of its forms.
+	EventLog = read(text("the event log of HTCondor, which the submit file names as log", asIs,
+		`^\d{3} \(-?\d+\.-?\d+\.-?\d+\) \d+[-/]\d+`,
 		`^[\[{](?s:[^\]}]*)"EventTypeNumber"\s*:`,
 		`^\[?\s*([A-Za-z_]\w*[ \t]*=[^\n]*\n\s*)*EventTypeNumber[ \t]*=`, `^\[(?s:[^\]]*)\bEventTypeNumber[ \t]*=`,
-		`^(<[?!][^>]*>\s*|<\w+>\s*)*<c>(?s:.*?)<a n="EventTypeNumber">`)
+		`^(<[?!][^>]*>\s*|<\w+>\s*)*<c>(?s:.*?)<a n="EventTypeNumber">`))
 
 	// jobQueue is the log of a schedd, of the accountant or the collector: numbers of operations on ads.
 	jobQueue = text("a log of ads that HTCondor keeps for itself, such as job_queue.log", jobAds,

@@ -1,4 +1,4 @@
-// Package kinds says what a text looks like that is not read, and what to do instead. All that reads
+// Package kinds says what a text looks like that is not read, or not everywhere, and what to do instead. All that reads
 // files of users asks [Of] before it complains of a line: "line 1 is no number" helps nobody who gave
 // an event log, a table or an archive.
 //
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Kind is a kind of file that is recognised and not read.
+// Kind is a kind of file that is recognised, and not read wherever something else is wanted.
 type Kind struct {
 	// Holds is what such a file holds: "the table that condor_status prints for people".
 	Holds string
@@ -20,6 +20,9 @@ type Kind struct {
 	Jobs, Slots string
 	// General says that a dialect of a format that is read may look the same.
 	General bool
+	// Read says that its jobs are read: it is refused only where slots or ads are wanted. Then Jobs says how
+	// what is read is printed.
+	Read bool
 
 	recognises func(head []byte) bool
 }
@@ -34,6 +37,7 @@ const (
 	textFile = "give a text file"
 	exported = "write out what it holds as text"
 	toLines  = `convert it: tr "\r" "\n"`
+	asIs     = "give it where jobs are wanted"
 	toUTF8   = "convert it: iconv -f UTF-16 -t UTF-8"
 
 	// SlotAds is what to do where slots are wanted.
@@ -43,8 +47,8 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, pbs, pbsLog, slurm, qstat, gridEngine, lsf,
-		slurmJSON, batsim, gwf, eventLog, jobQueue, webPage,
+		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, PBS, pbsLog, pbsNodes, pbsTable, slurm, qstat, gridEngine, lsf,
+		slurmJSON, batsim, GWF, EventLog, jobQueue, webPage,
 	}, noTexts()...)
 }
 
@@ -52,12 +56,22 @@ func All() []*Kind {
 // them. Comments above may tell what it is, or not.
 func Of(head []byte) *Kind {
 	head = bytes.TrimLeft(head, blanks)
-	bare := head
-	for bytes.HasPrefix(bare, []byte("#")) {
-		_, bare, _ = bytes.Cut(bare, []byte("\n"))
-		bare = bytes.TrimLeft(bare, blanks)
+	return last(All(), head, bare(head))
+}
+
+// bare returns a text without the comments above it.
+func bare(head []byte) []byte {
+	for bytes.HasPrefix(head, []byte("#")) {
+		_, head, _ = bytes.Cut(head, []byte("\n"))
+		head = bytes.TrimLeft(head, blanks)
 	}
-	return last(All(), head, bare)
+	return head
+}
+
+// Recognises reports whether a text is of the kind, by how it begins.
+func (k *Kind) Recognises(head []byte) bool {
+	head = bytes.TrimLeft(head, blanks)
+	return k.recognises(head) || k.recognises(bare(head))
 }
 
 const blanks = " \t\r\n"
@@ -72,6 +86,12 @@ func last(list []*Kind, heads ...[]byte) (found *Kind) {
 	return found
 }
 
+// read marks a kind whose jobs are read.
+func read(k *Kind) *Kind {
+	k.Read = true
+	return k
+}
+
 // Ads says what to do where ads are wanted, of whatever they are.
 func (k *Kind) Ads() string {
 	if k.Slots == SlotAds {
@@ -81,7 +101,12 @@ func (k *Kind) Ads() string {
 }
 
 // Problem says what a file of the kind is, for an error.
-func (k *Kind) Problem() string { return "looks like " + k.Holds + ", which is not read" }
+func (k *Kind) Problem() string {
+	if k.Read {
+		return "looks like " + k.Holds + ", which holds jobs"
+	}
+	return "looks like " + k.Holds + ", which is not read"
+}
 
 // text returns a kind of text, which matches one of some expressions. Slots are to be had from
 // condor_status, whatever the kind.

@@ -33,6 +33,7 @@ const (
 func TestOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"000 (0012.000.000) 2024-06-01 10:00:00 Job submitted from host: <10.0.0.1:9618>\n...\n": eventLog,
+		"008 (-01.-01.-01) 11/30 22:08:23 Global JobLog: ctime=1\n":                              eventLog,
 		"001 (123.-01.-01) 06/01 10:00:00 Job executing\n":                                       eventLog,
 		"{\n  \"MyType\": \"SubmitEvent\",\n  \"EventTypeNumber\": 0\n}":                         eventLog,
 		"<c>\n    <a n=\"MyType\"><s>SubmitEvent</s></a>\n<a n=\"EventTypeNumber\"><i>0</i></a>": eventLog,
@@ -108,6 +109,9 @@ func TestOf(t *testing.T) {
 		"{\"jobs\": []}":                                                                slurmJSON,
 		"{\"jobs\": [], \"warnings\": []}":                                              slurmJSON,
 		"{\"jobs\": [], \"processors\": 4}":                                             none,
+		"n1\n     Mom = n1.example\n     state = free\n":                                "the nodes of a cluster of PBS or Torque",
+		"n1\n     a = b\n":                                                              none,
+		"vnode           state           OS       hardware host\n":                      "the table of nodes that pbsnodes prints for people",
 		"Job Id: 123.server\n    Job_Name = a\n    x = /y\n":                            qstat,
 		"Job ID           Name    User   Time Use S Queue\n----\n":                      qstat,
 		"job-ID  prior   name       user    state submit\n":                             qstat,
@@ -160,10 +164,22 @@ func TestOf(t *testing.T) {
 // Every kind says what to do.
 func TestAll(t *testing.T) {
 	for _, k := range kinds.All() {
-		require.NotEmpty(t, k.Jobs, k.Holds)
 		require.NotEmpty(t, k.Slots, k.Holds)
+		require.NotEmpty(t, k.Jobs, k.Holds)
+		if k.Read {
+			require.Equal(t, "looks like "+k.Holds+", which holds jobs", k.Problem())
+			continue
+		}
 		require.Equal(t, "looks like "+k.Holds+", which is not read", k.Problem())
 	}
+}
+
+// A kind that is read recognises itself below comments, too.
+func TestRecognises(t *testing.T) {
+	require.True(t, kinds.PBS.Recognises([]byte(" 05/01/2024 10:00:00;E;1.a;user=b\n")))
+	require.True(t, kinds.EventLog.Recognises([]byte("# of May\n000 (0012.000.000) 2024-06-01 10:00:00 Job\n")))
+	require.True(t, kinds.GWF.Recognises([]byte("# JobID SubmitTime x JobStructure\n")))
+	require.False(t, kinds.PBS.Recognises([]byte("05/01/2024 10:00:00;0100;PBS_Server;Job;1.a;x\n")))
 }
 
 func FuzzOf(f *testing.F) {

@@ -20,14 +20,22 @@ var (
 	// csv is a table of any program.
 	csv = general("comma-separated values", namedOrSWF, `^[\w"'][^\s;=,]*,[^\n;=]*,[^\n;=]*,`)
 
-	// pbs is what the server of PBS and Torque writes, and what its qstat prints.
-	pbs = text("the accounting log of PBS or Torque", toSWF, `^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Za-z];`)
+	// PBS is the accounting that the server of PBS and Torque writes.
+	PBS = read(text("the accounting log of PBS or Torque", asIs, `^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Za-z];`))
 
-	pbsLog = text("the log of a server of PBS or Torque", "give the accounting log's data: "+toSWF,
+	pbsLog = text("the log of a server of PBS or Torque", "give the accounting log, server_priv/accounting/YYYYMMDD",
 		`^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d+)?;[0-9a-fA-F]{4};`)
 
 	qstat = text("the table of jobs that qstat prints", toSWF,
 		`^Job Id: \S+`, `(?i)^Job[ _-]?ID[ \t]+(Name|Username|prior)[ \t]+\w`)
+
+	// pbsNodes is what pbsnodes prints, of which pools are made, and pbsTable what it prints for people.
+	pbsNodes = text("the nodes of a cluster of PBS or Torque", "give it with --pool, and jobs as accounting logs",
+		`^[^\s=:;{}\[\]<>]+[ \t]*\r?\n([ \t]+[\w.-]+ = [^\n]*\n)*[ \t]+(state|np|ntype|pcpus|Mom|resources_available\.\w+) = `,
+		`^\{(?s:.*)"pbs_(version|server)"\s*:(?s:.*)"nodes"\s*:`)
+
+	pbsTable = whatever("the table of nodes that pbsnodes prints for people", "print it with pbsnodes -a",
+		`^vnode[ \t]+(state|host|queue)[ \t]`, `^mem +ncpus +nmics +ngpus\s*\n`)
 
 	// gridEngine is the accounting of SGE and its successors, one job a line or as qacct prints it. JSON and
 	// ads in one line have as many colons, and begin with a bracket.
@@ -56,13 +64,12 @@ var (
 	// batsim is a workload of the simulator Batsim.
 	batsim = text("a workload of Batsim", toSWF, `^\{(?s:.*)"(nb_res|subtime|profiles)"\s*:`)
 
-	// gwf is the format of the Grid Workloads Archive, whose 29 fields begin as those of SWF.
-	gwf = text("a trace in the Grid Workloads Format",
-		"make SWF of it: keep fields 1 to 16, with numbers for names, put -1 -1 behind them, and ; for #",
+	// GWF is the format of the Grid Workloads Archive, whose 29 fields begin as those of SWF.
+	GWF = read(text("a trace in the Grid Workloads Format", asIs,
 		`(?i)^((#|;)[^\n]*\n)*[#;]?[ \t]*JobID[ \t]+SubmitTime\b[^\n]*\b(OrigSiteID|JobStructure)`,
 		`(?i)^(#[^\n]*\n)*#[^\n]*\b(GWF|Grid Workloads? (Archive|Format))\b`,
 		`(?i)^(#[^\n]*\n|;[^\n]*\n|\s)*\d+([ \t]+[^\s;]+){17}[ \t]+(UNITARY|BOT|DAG)\b`,
-		`^(#[^\n]*\n|;[^\n]*\n|\s)*\d+([ \t]+[^\s;{}]+){28}[ \t]*\r?\n`)
+		`^(#[^\n]*\n|;[^\n]*\n|\s)*\d+([ \t]+[^\s;{}]+){28}[ \t]*\r?\n`))
 
 	// webPage is what a server sends instead of a file that it does not have.
 	webPage = text("a web page", "fetch the file itself", `(?i)^(<!DOCTYPE html|<html)\b`)
