@@ -142,9 +142,10 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
-		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... condorsim/input/{history,workload/...}",
+		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... condorsim/input/{history,slurm,workload/...}",
 		"classad condorsim",
 	},
+	{"condorsim/input/slurm", "condorsim/input/workload negotiator/packed", "classad backfill negotiator"},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload", "backfill/inwords negotiator/instant negotiator/packed/... condorsim/input/workload/...", ""},
 	{

@@ -34,6 +34,13 @@ func TestRecognise(t *testing.T) {
 			`{"ClusterId": 1}`, "[ClusterId = 1]", "[\n{\"ClusterId\": 1,\n\"Args\": \"a,b,c,d\"}]",
 			`<?xml version="1.0"?>`, "# a comment\n", "JobID = 7\n", "A = \"x|y|z|\"\n", `{"Args": "x|y|z|"}`, "Args = \"a,b,c,d,e\"\n",
 		}},
+		{formats.Slurm, []string{
+			"JobID|JobName|State\n1|a|COMPLETED\n", "User|JobIDRaw|Elapsed|\n", "# of May\nJobIDRaw|X\n",
+			"JobID,User,State\n", "State\tJobID\tElapsed\n", `{"jobs": []}`,
+			`{"jobs": [{"account": "a", "comment": {"job": ""}, "allocation_nodes": 1`,
+			"{\n \"meta\": {\"plugin\": {\"type\": \"openapi\\/dbv0.0.38\"}}, \"jobs\": [",
+			`{"meta": {"command": ["sacct", "--json"]}, "jobs": [{`,
+		}},
 		{formats.Instance, []string{
 			`{"processors": 4, "jobs": []}`, "{\n \"name\": \"x\",\n \"jobs\": [", `{"expected": {}}`,
 		}},
@@ -56,15 +63,25 @@ const (
 
 func TestFormatsThatAreNotRead(t *testing.T) {
 	const toSWF = ", which is not read; convert it to SWF, which condorsim workload formats describes"
-	const slurm = "x: looks like the accounting of Slurm, as sacct prints it" + toSWF
+	const (
+		sacctTable = "x: looks like the table that sacct prints for people, in which texts are cut off, which is not read; " +
+			"print it with -P: sacct -a -P"
+		squeue = "x: looks like the queue of Slurm, as squeue prints it, which is not read; print the jobs that ended with " +
+			"sacct -a -P"
+	)
 	for text, want := range map[string]string{
 		`{"nb_res": 4, "jobs": [{"id": "1", "subtime": 0}], "profiles": {}}`: "x: looks like a workload of Batsim" + toSWF,
 		"{\n \"jobs\": [\n  {\"id\": \"1\", \"subtime\": 0":                  "x: looks like a workload of Batsim" + toSWF,
-		"JobID|JobName|State\n1|a|COMPLETED\n":                               slurm,
-		"User|JobIDRaw|Elapsed|\n":                                           slurm,
-		"JobID           JobName  Partition\n------- ---------- -----\n":     slurm,
-		"       JobID\n------------\n":                                       slurm,
-		"17|bash|COMPLETED|0:0\n":                                            slurm,
+		"JobID           JobName  Partition\n------- ---------- -----\n":     sacctTable,
+		"       JobID\n------------\n":                                       sacctTable,
+		"17|bash|COMPLETED|0:0\n": "x: looks like rows of sacct without titles, which is not read; print the titles: sacct -P " +
+			"without --noheader",
+		"             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n": squeue,
+		"{\"meta\": {}, \"jobs\": [{\"account\": \"a\", \"accrue_time\": 0, \"job_state\": [\"RUNNING\"]": "x: looks like " +
+			"the queue or the nodes of Slurm, as squeue, scontrol and sinfo print them with --json, which is not read; print " +
+			"jobs that ended: sacct -a --json",
+		"NodeName=n1 Arch=x86_64\n": "x: looks like the nodes of a cluster of Slurm, which is not read; give it with --pool, " +
+			"and jobs as sacct -a -P prints them",
 		"classes:\n  - {count: 4}\n": "x: looks like YAML, as descriptions of pools, sweeps and configurations are, which is not " +
 			"read; give a pool with --pool, and a sweep to condorsim sweep",
 		"04/01/2013 00:00:22;E;12345.server;user=eve\n": "x: looks like the accounting log of PBS or Torque" + toSWF,
@@ -91,10 +108,8 @@ func TestOpenInstance(t *testing.T) {
 		"ClusterId = 1\n": "x: holds job ads and no instance; name it without --instance",
 		"1 0 -1 60 2 -1 -1 2 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n": "x: holds a trace in the Standard Workload Format and no " +
 			"instance; name it without --instance",
-		`{"jobs": []}`: "x: looks like the accounting of Slurm, as sacct --json or squeue --json prints it, which is not read; " +
-			"convert it to SWF, which condorsim workload formats describes",
-		"JobID|JobName|State\n1|a|COMPLETED\n": "x: looks like the accounting of Slurm, as sacct prints it, which is not read; " +
-			"convert it to SWF, which condorsim workload formats describes",
+		`{"jobs": []}`: "x: holds the accounting of Slurm and no instance; name it without --instance",
+		"JobID|JobName|State\n1|a|COMPLETED\n": "x: holds the accounting of Slurm and no instance; name it without --instance",
 	} {
 		_, err := formats.OpenInstance(strings.NewReader(text), "x")
 		require.EqualError(t, err, want)
@@ -169,7 +184,9 @@ func TestFormats(t *testing.T) {
 		require.ErrorContains(t, err, "end the name with .swf or .json")
 	}
 	for _, k := range kinds.All() {
-		require.Contains(t, described, "\n  "+k.Holds+"\n")
+		if !k.Read {
+			require.Contains(t, described, "\n  "+k.Holds+"\n")
+		}
 	}
 }
 

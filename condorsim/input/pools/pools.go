@@ -5,6 +5,7 @@
 //
 //   - slot ads in any form that classad.ReadAds knows, such as the output of condor_status -long,
 //     -json or -xml: see [FromAds];
+//   - nodes of Slurm, as scontrol show node and sinfo print them;
 //   - YAML, for classes of slots, failures, drains, ends, preemption, scavengers and groups: see
 //     [description]; and for machines that are divided into partitions, such as Blue Gene: see [partition]
 //     and [grid]. [Keys] shows each key.
@@ -28,6 +29,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/slurm"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed"
@@ -78,6 +80,7 @@ type LeftOut struct {
 	Backfill   int // slots that offer the resources of others a second time
 	Duplicates int // older ads of a slot that occurs twice
 	Others     int // daemons, submitters
+	Down       int // nodes of other systems that are down or drained
 }
 
 // LeftOutText is the message that ads were left out; its details are [LeftOut.Counts].
@@ -96,14 +99,21 @@ func (p *Description) Unheeded() (list []string) {
 		list = append(list, fmt.Sprintf("offline slots (%d) are left out, which hibernate: no job is started on them, though a "+
 			"real pool may wake them", p.LeftOut.Offline))
 	}
+	if p.LeftOut.Down > 0 {
+		list = append(list, fmt.Sprintf("nodes that are down or drained (%d) are left out", p.LeftOut.Down))
+	}
 	return append(list, p.Unread.Warnings()...)
 }
 
 // Counts lists the counts by name, as loggers take them.
 func (l LeftOut) Counts() []any {
-	return []any{
+	all := []any{
 		"dynamic", l.Dynamic, "offline", l.Offline, "backfill", l.Backfill, "duplicate", l.Duplicates, "other", l.Others,
 	}
+	if l.Down > 0 {
+		all = append(all, "down", l.Down)
+	}
+	return all
 }
 
 // Outage makes slots unusable for some time. They fail, and what runs on them is lost; or they are
@@ -267,14 +277,25 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 	head, _ := text.Peek(bufferedHead) // a broken reader shows when it is read
 	if yaml {
 		p, err = readYAML(text, name, schema)
-	} else if err = mistaken(head, name); err == nil {
-		p, err = FromAds(name, schema, classad.ReadAds(text, name))
+	} else {
+		p, err = readSlots(text, head, name, schema)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %w", err)
 	}
 	p.Name = baseName(name)
 	return p, nil
+}
+
+// readSlots reads slot ads, or nodes of another system, which are known by how the text begins.
+func readSlots(text io.Reader, begin []byte, name string, schema negotiator.Schema) (*Description, error) {
+	if slurm.IsNodes(begin) {
+		return fromSlurm(text, name, schema)
+	}
+	if err := mistaken(begin, name); err != nil {
+		return nil, err
+	}
+	return FromAds(name, schema, classad.ReadAds(text, name))
 }
 
 // mistaken returns an error for a text that is known as something else than ads, by how it begins.

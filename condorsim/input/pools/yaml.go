@@ -16,7 +16,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/strictyaml"
@@ -36,7 +35,7 @@ const showKeys = "condorsim keys pool"
 // [MaxSlots] in all. A partitioned machine is of another kind; see [partition] and [grid].
 type description struct {
 	Kind string `yaml:"kind"` // partitioned, or "": jobs take parts of slots
-	// Ads is a file of slot ads, in the folder of the description, instead of classes.
+	// Ads is a file of slot ads, or of nodes of Slurm, in the folder of the description, instead of classes.
 	Ads     string  `yaml:"ads"`
 	Classes []class `yaml:"classes"`
 	// Resources are the resources to plan with, cpus first; if empty, all that any class has.
@@ -200,13 +199,10 @@ func (b *builder) readAds(folder string) error {
 	}
 	defer text.Close() //nolint:errcheck // only read
 	schema := b.schema
-	if err = mistaken(text.Peek(bufferedHead), name); err != nil {
-		return b.wrong("ads", "%v", err)
-	}
 	if len(b.d.Resources) > 0 {
 		schema.Resources = b.d.Resources
 	}
-	pool, err := FromAds(name, schema, classad.ReadAds(text, name))
+	pool, err := readSlots(text, text.Peek(bufferedHead), name, schema)
 	if err != nil {
 		return b.wrong("ads", "%v", err)
 	}

@@ -20,6 +20,9 @@ type Kind struct {
 	Jobs, Slots string
 	// General says that a dialect of a format that is read may look the same.
 	General bool
+	// Read says that its jobs are read: it is refused only where slots or ads are wanted. Then Jobs says how
+	// what is read is printed.
+	Read bool
 
 	recognises func(head []byte) bool
 }
@@ -34,6 +37,7 @@ const (
 	textFile = "give a text file"
 	exported = "write out what it holds as text"
 	toLines  = `convert it: tr "\r" "\n"`
+	sacct    = "print the jobs that ended with sacct -a -P"
 	toUTF8   = "convert it: iconv -f UTF-16 -t UTF-8"
 
 	// SlotAds is what to do where slots are wanted.
@@ -43,8 +47,8 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, pbs, pbsLog, slurm, qstat, gridEngine, lsf,
-		slurmJSON, batsim, gwf, eventLog, jobQueue, webPage,
+		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, pbs, pbsLog, slurm, slurmTable, slurmRows, qstat,
+		gridEngine, lsf, squeue, slurmJSON, squeueJSON, slurmNodes, batsim, gwf, eventLog, jobQueue, webPage,
 	}, noTexts()...)
 }
 
@@ -70,6 +74,12 @@ func last(list []*Kind, heads ...[]byte) (found *Kind) {
 		}
 	}
 	return found
+}
+
+// read marks a kind whose jobs are read.
+func read(k *Kind) *Kind {
+	k.Read = true
+	return k
 }
 
 // Ads says what to do where ads are wanted, of whatever they are.
