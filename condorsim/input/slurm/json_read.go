@@ -165,6 +165,7 @@ type counter struct {
 	limit  int64
 	before int     // lines that end before those of ends
 	ends   []int64 // places of line ends that were read, ascending
+	open   bool    // the last line has no end
 }
 
 // Read reads, and notes where lines end.
@@ -179,6 +180,9 @@ func (c *counter) Read(b []byte) (int, error) {
 		}
 	}
 	c.at += int64(n)
+	if n > 0 {
+		c.open = b[n-1] != '\n'
+	}
 	return n, err
 }
 
@@ -196,4 +200,9 @@ func (c *counter) lineAt(at int64) int {
 }
 
 // lines returns how many lines were read.
-func (c *counter) lines() int { return c.before + len(c.ends) }
+func (c *counter) lines() int {
+	if c.open {
+		return c.before + len(c.ends) + 1
+	}
+	return c.before + len(c.ends)
+}

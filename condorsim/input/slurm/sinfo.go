@@ -127,7 +127,7 @@ func (b *nodeBuilder) row(t *titles, line string) *workload.Error {
 	var n Node
 	cpus := titleCpus
 	text := value(titleCpus)
-	if text == "" {
+	if text == "" && t.find(titleCpusUsed) >= 0 {
 		cpus = titleCpusUsed
 		text = value(cpus)
 		text = text[strings.LastIndexByte(text, '/')+1:]

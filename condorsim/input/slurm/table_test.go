@@ -216,12 +216,12 @@ func TestFaults(t *testing.T) {
 		start + "1|a|b|c|100\n" + row():              "jobs.txt:2: the row has 5 of 11 columns",
 		"JobID|Submit|AllocCPUS\n": "jobs.txt:1: there is no column ElapsedRaw, nor Elapsed, nor End among " +
 			"JobID,Submit,AllocCPUS; print it as well: sacct -a -P -S 2024-01-01 -o JobID,JobIDRaw,",
-		"JobID|Submit|End|AllocCPUS\n":     "no column Start beside End",
-		"JobID|ElapsedRaw|AllocCPUS\n":     "there is no column Submit, nor Eligible",
-		"JobID|Submit|ElapsedRaw\n":        "there is no column AllocCPUS, nor ReqCPUS, nor NCPUS, nor AllocTRES, nor ReqTRES",
-		"# only\n":                         "there is no row in it",
-		"1|x|COMPLETED\n":                  "the first line has no names of columns; print them: without --noheader",
-		"JobID Submit\n":                   "the first line has no names of columns",
+		"JobID|Submit|End|AllocCPUS\n":      "no column Start beside End",
+		"JobID|ElapsedRaw|AllocCPUS\n":      "there is no column Submit, nor Eligible",
+		"JobID|Submit|ElapsedRaw\n":         "there is no column AllocCPUS, nor ReqCPUS, nor NCPUS, nor AllocTRES, nor ReqTRES",
+		"# only\n":                          "there is no row in it",
+		"1|x|COMPLETED\n":                   "the first line has no names of columns; print them: without --noheader",
+		"JobID Submit\n":                    "the first line has no names of columns",
 		"JobID|" + strings.Repeat("a", 2e6): "jobs.txt:1: the line has more than 1048576 bytes; this is no table of sacct",
 	} {
 		_, err := try(text, workload.Options{})
