@@ -108,7 +108,7 @@ func TestOpenInstance(t *testing.T) {
 		"ClusterId = 1\n": "x: holds job ads and no instance; name it without --instance",
 		"1 0 -1 60 2 -1 -1 2 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n": "x: holds a trace in the Standard Workload Format and no " +
 			"instance; name it without --instance",
-		`{"jobs": []}`: "x: holds the accounting of Slurm and no instance; name it without --instance",
+		`{"jobs": []}`:                         "x: holds the accounting of Slurm and no instance; name it without --instance",
 		"JobID|JobName|State\n1|a|COMPLETED\n": "x: holds the accounting of Slurm and no instance; name it without --instance",
 	} {
 		_, err := formats.OpenInstance(strings.NewReader(text), "x")

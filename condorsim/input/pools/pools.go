@@ -300,13 +300,18 @@ func readSlots(text io.Reader, begin []byte, name string, schema negotiator.Sche
 
 // mistaken returns an error for a text that is known as something else than ads, by how it begins.
 func mistaken(head []byte, name string) error {
-	if workload.IsSWF(head) || workload.NamesFields(head) || workload.IsInstance(head) {
+	kind := kinds.Of(head)
+	special := kind != nil && !kind.General
+	switch {
+	case workload.IsSWF(head), !special && (workload.NamesFields(head) || workload.IsInstance(head)):
 		return fmt.Errorf("%s: looks like a trace of jobs, which is no pool; %s", name, kinds.SlotAds)
-	}
-	if kind := kinds.Of(head); kind != nil {
+	case kind == nil:
+		return nil
+	case kind.Read:
+		return fmt.Errorf("%s: looks like %s, which is no pool; %s", name, kind.Holds, kind.Slots)
+	default:
 		return fmt.Errorf("%s: %s; %s", name, kind.Problem(), kind.Slots)
 	}
-	return nil
 }
 
 // bufferedHead is how much of a text is looked at to see what it is, in bytes.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/slurm"
 	"github.com/condor-backfill/condor-backfill/negotiator"
@@ -75,9 +74,6 @@ func adOf(n *slurm.Node, resources []string) (*classad.ClassAd, error) {
 	amounts := map[string]int64{"cpus": n.Cpus, "gpus": n.GPUs}
 	if len(resources) > 1 && resources[1] == "memory" {
 		amounts["memory"] = n.Memory
-	}
-	if max(n.Cpus, n.Memory, n.GPUs) > backfill.MaxInputAmount {
-		return nil, fmt.Errorf("it has more than %d of a resource", int64(backfill.MaxInputAmount))
 	}
 	ad, err := (&class{Type: "partitionable"}).ad(amounts, nil)
 	if err != nil {

@@ -94,7 +94,9 @@ func (c *collector) add(r *record) *workload.Error {
 	case k.number == 0:
 		k.number, k.task, k.isRaw, k.waiting = r.id.job, r.id.task, false, r.id.tasks > 1
 	}
-	c.clusters[k.cluster] = true
+	if k.cluster != "" {
+		c.clusters[k.cluster] = true
+	}
 	i, known := c.last[k]
 	switch {
 	case !known:

@@ -86,7 +86,7 @@ func (e ending) status() int64 {
 		return 0
 	case cancelled:
 		return 5
-	case requeued, unfinished:
+	case requeued:
 		return 2
 	default:
 		return -1

@@ -77,7 +77,11 @@ func (c *collector) kept() kept {
 	for i := range c.entries {
 		e := &c.entries[i]
 		k.count.JobsRead += int(e.tasks)
-		k.statuses[e.state.status()] += int(e.tasks)
+		status := e.state.status()
+		if e.partial {
+			status = requeued.status()
+		}
+		k.statuses[status] += int(e.tasks)
 		if count, why := c.drop(e, &k.count); count != nil {
 			*count += int(e.tasks)
 			if why != "" && e.tasks == 1 {
