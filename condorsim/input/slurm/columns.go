@@ -160,7 +160,7 @@ func columnOf(name string) *column {
 }
 
 // Command is the command that prints what is read, all jobs since a day.
-const Command = "sacct -a -P -S 2024-01-01 -o " +
+const Command = "sacct -a -X -P -S 2024-01-01 -o " +
 	"JobID,JobIDRaw,User,Account,Partition,QOS,JobName,State,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw," +
 	"AllocCPUS,ReqCPUS,NNodes,ReqMem,AllocTRES,ReqTRES"
 

@@ -198,7 +198,7 @@ func TestFaults(t *testing.T) {
 	}
 	require.Len(t, read(t, start+row(), workload.Options{}).Jobs, 1)
 	for text, want := range map[string]string{
-		start: "jobs.txt: there is no job in it; print jobs: sacct -a -P ",
+		start: "jobs.txt: there is no job in it; print jobs: sacct -a -X -P ",
 		start + row() + row("JobID", "x"): `jobs.txt:3: column 1 (JobID): "x" is no number of a job, such as 12, 12_3, ` +
 			`12_[4-9], 12+1 or 12.batch; correct the row or delete it`,
 		start + row("Submit", "Ystday 10:00"): `jobs.txt:2: column 3 (Submit): "Ystday 10:00" is no date such as ` +
@@ -215,7 +215,7 @@ func TestFaults(t *testing.T) {
 		start + "1|x|100\n" + row():                  "jobs.txt:2: the row has 3 of 11 columns",
 		start + "1|a|b|c|100\n" + row():              "jobs.txt:2: the row has 5 of 11 columns",
 		"JobID|Submit|AllocCPUS\n": "jobs.txt:1: there is no column ElapsedRaw, nor Elapsed, nor End among " +
-			"JobID,Submit,AllocCPUS; print it as well: sacct -a -P -S 2024-01-01 -o JobID,JobIDRaw,",
+			"JobID,Submit,AllocCPUS; print it as well: sacct -a -X -P -S 2024-01-01 -o JobID,JobIDRaw,",
 		"JobID|Submit|End|AllocCPUS\n":      "no column Start beside End",
 		"JobID|ElapsedRaw|AllocCPUS\n":      "there is no column Submit, nor Eligible",
 		"JobID|Submit|ElapsedRaw\n":         "there is no column AllocCPUS, nor ReqCPUS, nor NCPUS, nor AllocTRES, nor ReqTRES",
