@@ -19,18 +19,18 @@ var (
 // memory is memory asked for, as ReqMem writes it.
 type memory struct {
 	mib   int64
-	of    byte // 'n': of each node, 'c': of each cpu; 0: in all
+	each  byte // 'n': of each node, 'c': of each cpu; 0: in all
 	known bool
 }
 
 // total returns the memory of a job in MiB; unknown: -1.
 func (m memory) total(nodes, cpus int64) int64 {
 	switch {
-	case !m.known, m.of == 'n' && nodes <= 0, m.of == 'c' && cpus <= 0:
+	case !m.known, m.each == 'n' && nodes <= 0, m.each == 'c' && cpus <= 0:
 		return -1
-	case m.of == 'n':
+	case m.each == 'n':
 		return times(m.mib, nodes)
-	case m.of == 'c':
+	case m.each == 'c':
 		return times(m.mib, cpus)
 	default:
 		return m.mib
@@ -51,7 +51,7 @@ func readMemory(text string) (m memory, err error) {
 		return m, nil
 	}
 	if last := text[len(text)-1] | 0x20; last == 'n' || last == 'c' {
-		m.of, text = last, text[:len(text)-1]
+		m.each, text = last, text[:len(text)-1]
 	}
 	if m.mib, err = amountIn(text, mib); err != nil {
 		return memory{}, errMemory

@@ -94,35 +94,35 @@ var freeTexts = []string{
 	"comment", "admincomment", "systemcomment", "submitline", "workdir", "extra", "stdout", "stderr", "stdin",
 }
 
-func text(name string, of func(r *record) *string) column {
+func text(name string, place func(r *record) *string) column {
 	return column{name: name, read: func(r *record, text string, _ *time.Location) error {
-		*of(r) = text
+		*place(r) = text
 		return nil
 	}}
 }
 
-func date(name string, of func(r *record) *int64) column {
+func date(name string, place func(r *record) *int64) column {
 	return column{
 		name: name, hint: "print dates as sacct does unless SLURM_TIME_FORMAT is set, or with SLURM_TIME_FORMAT=%s",
 		read: func(r *record, text string, zone *time.Location) (err error) {
-			*of(r), err = readDate(text, zone)
+			*place(r), err = readDate(text, zone)
 			return err
 		},
 	}
 }
 
-func amount(name string, of func(r *record) *int64) column {
+func amount(name string, place func(r *record) *int64) column {
 	return column{name: name, read: func(r *record, text string, _ *time.Location) (err error) {
 		if text != "" {
-			*of(r), err = amountIn(text, one)
+			*place(r), err = amountIn(text, one)
 		}
 		return err
 	}}
 }
 
-func asks(name string, of func(r *record) *bool) column {
+func asks(name string, place func(r *record) *bool) column {
 	return column{name: name, read: func(r *record, text string, _ *time.Location) error {
-		*of(r) = !unsaid(text)
+		*place(r) = !unsaid(text)
 		return nil
 	}}
 }

@@ -89,7 +89,7 @@ func TestWhichJobsAreKept(t *testing.T) {
 		require.Equal(t, c.count.JobsRead, dropped+len(c.jobs), c.text)
 	}
 	j := read(t, shortTitles+het, workload.Options{}).Jobs[0]
-	require.EqualValues(t, []int64{3 << 10, 3}, []int64{j.Memory, j.GPUs})
+	require.Equal(t, []int64{3 << 10, 3}, []int64{j.Memory, j.GPUs})
 	// The order of the rows does not matter.
 	rows := strings.SplitAfter(requeued, "\n")
 	require.Equal(t, described(read(t, shortTitles+requeued, workload.Options{})),

@@ -103,14 +103,14 @@ func (v *numeral) UnmarshalJSON(text []byte) error {
 	}
 	n, err := strconv.ParseUint(string(text), 10, 64)
 	if err != nil {
-		real, realErr := strconv.ParseFloat(string(text), 64)
-		if realErr != nil || !(real < 1e15) {
+		decimal, wrong := strconv.ParseFloat(string(text), 64)
+		if wrong != nil || !(decimal < 1e15) {
 			return &numeralError{head(string(text))}
 		}
-		if real < 0 {
+		if decimal < 0 {
 			return nil
 		}
-		n = uint64(real)
+		n = uint64(decimal)
 	}
 	*v = numeral{n, n != noValue && n != infinite}
 	return nil

@@ -124,7 +124,7 @@ func (o *objects) job(line int, at int64) *workload.Error {
 		missing = "job_id"
 	case j.Time == nil || !j.Time.Submission.known && !j.Time.Eligible.known:
 		missing = "time.submission"
-	case !j.Time.Elapsed.known && !(j.Time.Start.known && j.Time.End.known):
+	case !j.Time.Elapsed.known && (!j.Time.Start.known || !j.Time.End.known):
 		missing = "time.elapsed"
 	}
 	if missing != "" {

@@ -77,7 +77,6 @@ type nodeBuilder struct {
 	index  map[string]int // by name, the index in nodes.Usable; -1: it is down
 	fields map[string]string
 	key    string // of the last field, whose text may go on
-	begun  int    // nodes
 }
 
 // line reads a line of either form. Titles are those of sinfo.
@@ -133,25 +132,25 @@ func (b *nodeBuilder) finish() *workload.Error {
 		}
 	}
 	var n Node
-	var all amounts = unknownAmounts
+	all := unknownAmounts
 	if err := all.readTRES(f["CfgTRES"]); err != nil {
 		return fail("CfgTRES", err)
 	}
 	n.Cpus, n.Memory = all.cpus, all.memory
-	for _, of := range []struct {
+	for _, said := range []struct {
 		key    string
 		amount *int64
 	}{{"CPUTot", &n.Cpus}, {"CPUEfctv", &n.Cpus}, {"RealMemory", &n.Memory}} { // the last that is there counts
-		if text := f[of.key]; !unsaid(text) {
+		if text := f[said.key]; !unsaid(text) {
 			unit := one
-			if of.key == "RealMemory" {
+			if said.key == "RealMemory" {
 				unit = mib
 			}
 			amount, err := amountIn(text, unit)
 			if err != nil {
-				return fail(of.key, err)
+				return fail(said.key, err)
 			}
-			*of.amount = amount
+			*said.amount = amount
 		}
 	}
 	if text := f["MemSpecLimit"]; !unsaid(text) && n.Memory > 0 {

@@ -41,10 +41,10 @@ func started(j *workload.Job) int64 {
 
 // limit returns the time limit in words; estimates are whole minutes, or unknown.
 func limit(j *workload.Job) string {
-	switch {
-	case j.Origin == workload.Assumed:
+	switch j.Origin {
+	case workload.Assumed:
 		return "UNLIMITED"
-	case j.Origin == workload.Raised:
+	case workload.Raised:
 		return span(int64(j.Beside))
 	default:
 		return span(j.Estimate)
@@ -116,7 +116,8 @@ func (p printer) object(jobs []workload.Job, version int) string {
 		case workload.Stated:
 		}
 		has := []any{
-			m{"type": "cpu", "name": "", "id": 1, "count": j.Procs}, m{"type": "mem", "name": "", "id": 2, "count": j.Memory},
+			m{"type": "cpu", "name": "", "id": 1, "count": j.Procs},
+			m{"type": "mem", "name": "", "id": 2, "count": j.Memory},
 			m{"type": "node", "name": "", "id": 4, "count": 1},
 		}
 		if j.GPUs > 0 {

@@ -1,6 +1,7 @@
 package slurm_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -149,10 +150,7 @@ func TestColumns(t *testing.T) {
 		{"Submit=1970-01-01T00:16:40|Start=1970-01-01T01:18:20+0100", nil},
 		{"Comment=anything", nil},
 	} {
-		values := map[string]string{}
-		for name, value := range base {
-			values[name] = value
-		}
+		values := maps.Clone(base)
 		var names, row []string
 		order := []string{"JobID", "Submit", "Eligible", "Start", "ElapsedRaw", "AllocCPUS", "State"}
 		for pair := range strings.SplitSeq(c.columns, "|") {
