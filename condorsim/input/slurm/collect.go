@@ -22,7 +22,7 @@ type entry struct {
 
 // key identifies a job at one time: numbers come again after years.
 type key struct {
-	cluster        string
+	cluster        int32 // a number of its name
 	number         int64 // of JobIDRaw; else of the job or array, if there is no such number
 	task           int64
 	heterogeneous  bool
@@ -36,7 +36,7 @@ type collector struct {
 	last     map[key]int // by job, the index of its last entry
 	parts    map[part]bool
 	texts    map[string]string
-	clusters map[string]bool
+	clusters map[string]int32
 
 	lines, steps, repeated int
 	waiting                int64 // tasks that wait, of records that stand for several
@@ -52,7 +52,7 @@ type part struct {
 
 func newCollector(o workload.Options) *collector {
 	return &collector{
-		o: o, last: map[key]int{}, parts: map[part]bool{}, texts: map[string]string{}, clusters: map[string]bool{},
+		o: o, last: map[key]int{}, parts: map[part]bool{}, texts: map[string]string{}, clusters: map[string]int32{"": 0},
 	}
 }
 
@@ -87,15 +87,12 @@ func (c *collector) add(r *record) *workload.Error {
 		}
 	}
 	e := c.entry(r)
-	k := key{cluster: c.text(r.cluster), number: r.id.raw, task: -1, isRaw: true}
+	k := key{cluster: c.cluster(r.cluster), number: r.id.raw, task: -1, isRaw: true}
 	switch {
 	case r.id.part >= 0:
 		k.number, k.heterogeneous = r.id.job, true
 	case k.number == 0:
 		k.number, k.task, k.isRaw, k.waiting = r.id.job, r.id.task, false, r.id.tasks > 1
-	}
-	if k.cluster != "" {
-		c.clusters[k.cluster] = true
 	}
 	i, known := c.last[k]
 	switch {
@@ -125,6 +122,16 @@ func (c *collector) add(r *record) *workload.Error {
 	}
 	c.entries = append(c.entries, e)
 	return nil
+}
+
+// cluster returns the number of a cluster, in the order in which they occur; 0 has no name.
+func (c *collector) cluster(name string) int32 {
+	number, known := c.clusters[name]
+	if !known {
+		number = int32(len(c.clusters)) //nolint:gosec // each needs a row
+		c.clusters[strings.Clone(name)] = number
+	}
+	return number
 }
 
 // leadsTo reports whether an execution is followed by another one of the same job.
@@ -259,9 +266,9 @@ func positive(a, b int64) int64 {
 // doubts are warnings of what jobs ask for that is not heeded.
 func (c *collector) doubts() []string {
 	all := c.warnings
-	if len(c.clusters) > 1 {
+	if n := len(c.clusters) - 1; n > 1 {
 		all = append(all, fmt.Sprintf("it has jobs of %d clusters, which are read as those of one machine: print those of one "+
-			"(sacct -M NAME)", len(c.clusters)))
+			"(sacct -M NAME)", n))
 	}
 	for i, what := range []string{"constraints", "a reservation", "licenses"} {
 		if n := c.constraints[i]; n > 0 {

@@ -37,6 +37,7 @@ func (c *collector) trace(name string) (*workload.Trace, error) {
 		return nil, &workload.Error{File: name, Problem: "there is no job in it", Hint: "print jobs: " + Command}
 	}
 	k := c.kept()
+	c.entries, c.last, c.parts = nil, nil, nil // a year of jobs is large
 	o := c.o
 	if o.CPUs == 0 {
 		o.CPUs = max(peak(k.jobs), 1)
@@ -152,15 +153,27 @@ func (c *collector) drops(rule workload.Clean) bool {
 // number gives a number to each entry without one: tasks of arrays, if the file does not say theirs, earlier
 // executions, and jobs whose number came again. It is above all others, in order of arrivals.
 func (c *collector) number() {
+	numbers := make([]int64, len(c.entries)) // smaller than a map of them
+	for i := range c.entries {
+		numbers[i] = c.entries[i].job.ID
+	}
+	slices.Sort(numbers)
+	used := map[int64]bool{} // of those that occur several times
+	for i := 1; i < len(numbers); i++ {
+		if numbers[i] == numbers[i-1] {
+			used[numbers[i]] = false
+		}
+	}
 	next := c.highest()
-	used := make(map[int64]bool, len(c.entries))
 	for i := range c.entries {
 		j := &c.entries[i].job
-		if j.ID == 0 || used[j.ID] {
+		taken, several := used[j.ID]
+		if j.ID == 0 || taken {
 			next++
 			j.ID = next
+		} else if several {
+			used[j.ID] = true
 		}
-		used[j.ID] = true
 	}
 }
 

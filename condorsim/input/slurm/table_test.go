@@ -260,4 +260,6 @@ func TestWarnings(t *testing.T) {
 		"1 jobs ask for licenses, which is not heeded: they run where there is room",
 	}, trace.Warnings)
 	require.Len(t, trace.Jobs, 3)
+	same := read(t, "JobID|Cluster|Submit|Elapsed|NCPUS\n1|a|100|01:00|2\n1|b|100|01:00|2\n1||100|01:00|2\n", workload.Options{})
+	require.Equal(t, []string{"1: 0 +0 60/60 x2", "2: 0 +0 60/60 x2", "3: 0 +0 60/60 x2"}, described(same))
 }
