@@ -146,6 +146,36 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// The accounting of Slurm is read wherever jobs are: to run, to learn from, and for its memory.
+func TestSlurm(t *testing.T) {
+	const text = "JobID|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocCPUS|State|Eligible|AllocTRES\n" +
+		"1|ann|2024-05-01T10:00:00|2024-05-01T10:01:00|2024-05-01T10:02:00|60|2|4|COMPLETED|2024-05-01T10:00:00|cpu=4,mem=8G\n"
+	for name, pack := range map[string]bool{"folder/jobs.sacct": false, "jobs.txt.gz": true} {
+		stored := bytes.NewBufferString(text)
+		if pack {
+			stored.Reset()
+			w, err := packed.NewWriter(stored, name)
+			require.NoError(t, err)
+			_, err = io.WriteString(w, text)
+			require.NoError(t, errors.Join(err, w.Close()))
+		}
+		all := stored.Bytes()
+		jobs, err := formats.Read(bytes.NewReader(all), name, formats.Options{Options: workload.Options{Zone: "Europe/Paris"}})
+		require.NoError(t, err)
+		require.Nil(t, jobs.History)
+		require.Equal(t, "jobs", jobs.Name)
+		require.EqualValues(t, 1714550400, jobs.Header.Start())
+		ended, err := formats.ReadEnded(bytes.NewReader(all), name, formats.EndedOptions{Until: 500})
+		require.NoError(t, err)
+		require.Len(t, ended, 1)
+		require.EqualValues(t, []int64{120, 60, 500, 4}, []int64{
+			int64(ended[0].Requested), int64(ended[0].Ran), int64(ended[0].At), ended[0].Cpus,
+		})
+		_, err = formats.ReadMemory(bytes.NewReader(all), name)
+		require.NoError(t, err)
+	}
+}
+
 // Every format that is read can be told from the others and explains itself, and what is written is
 // read back.
 func TestFormats(t *testing.T) {

@@ -17,7 +17,7 @@ type entry struct {
 	tasks int64        // so many jobs that wait are alike
 	state ending
 	// partial says that the job was run again, as another entry.
-	partial, started, held bool
+	partial, started bool
 }
 
 // key identifies a job at one time: numbers come again after years.
@@ -188,8 +188,7 @@ func (c *collector) entry(r *record) entry {
 			arrival = max(min(arrival, r.start), e.asked)
 		}
 	}
-	e.held = arrival > e.asked
-	j.Submit = arrival
+	j.Submit, j.Held = arrival, arrival > e.asked
 	run := r.elapsed
 	if run < 0 && r.start > 0 && r.end >= r.start {
 		run = r.end - r.start

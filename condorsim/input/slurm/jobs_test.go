@@ -94,6 +94,9 @@ func TestWhichJobsAreKept(t *testing.T) {
 	rows := strings.SplitAfter(requeued, "\n")
 	require.Equal(t, described(read(t, shortTitles+requeued, workload.Options{})),
 		described(read(t, shortTitles+rows[2]+rows[0]+rows[1], workload.Options{})))
+	// What is not left is not counted.
+	require.Equal(t, 1, read(t, shortTitles+held+ran, workload.Options{Max: 2}).Cleaning.HeldBefore)
+	require.Zero(t, read(t, shortTitles+held+ran, workload.Options{Max: 1}).Cleaning.HeldBefore)
 	trace := read(t, shortTitles+ran+cancelled+removed+requeued, workload.Options{})
 	require.Equal(t, []workload.Drop{
 		{ID: 2, Why: workload.WhyCancelled}, {ID: 17, Why: workload.WhyPartial}, {ID: 18, Why: workload.WhyPartial},

@@ -32,7 +32,7 @@ func TestObject(t *testing.T) {
 "constraints": "ib", "licenses": "", "reservation": {"id": 0, "name": ""}, "steps": [{"a": 1}, {"b": [2]}]}`
 	want := workload.Job{
 		ID: 13, Run: 90, Estimate: 3600, Procs: 8, Memory: 16 << 10, GPUs: 2, Wait: 60, Waited: 60, HasWaited: true,
-		User: "ann", Group: "physics", Executable: "train", Queue: "gpu/high",
+		User: "ann", Group: "physics", Executable: "train", Queue: "gpu/high", Held: true,
 	}
 	require.Equal(t, want, one(t, objects(whole), workload.Options{}))
 	trace := read(t, objects(whole), workload.Options{})

@@ -90,9 +90,6 @@ func (c *collector) kept() kept {
 			}
 			continue
 		}
-		if e.held {
-			k.count.HeldBefore += int(e.tasks)
-		}
 		for n := range e.tasks {
 			if k.jobs = append(k.jobs, e.job); n > 0 {
 				k.jobs[len(k.jobs)-1].ID = next

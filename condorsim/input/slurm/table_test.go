@@ -51,7 +51,7 @@ func TestRow(t *testing.T) {
 		"billing=4,cpu=4,gres/gpu=1,mem=4G,node=2\n"
 	want := workload.Job{
 		ID: 12, Run: 90, Estimate: 3600, Procs: 8, Memory: 16 << 10, GPUs: 2, Wait: 60, Waited: 60, HasWaited: true,
-		User: "ann", Group: "physics", Executable: "train", Queue: "gpu/high",
+		User: "ann", Group: "physics", Executable: "train", Queue: "gpu/high", Held: true,
 	}
 	require.Equal(t, want, one(t, text, workload.Options{}))
 	trace := read(t, text, workload.Options{Zone: "Europe/Paris"})
@@ -141,9 +141,9 @@ func TestColumns(t *testing.T) {
 		{"State=PREEMPTED", nil},
 		{"State=A_STATE_OF_LATER_VERSIONS", nil},
 		{"State=", nil},
-		{"Eligible=1050", func(j *job) { j.Wait, j.Waited = 50, 50 }},
+		{"Eligible=1050", func(j *job) { j.Wait, j.Waited, j.Held = 50, 50, true }},
 		{"Eligible=Unknown", nil},
-		{"Eligible=1200", func(j *job) { j.Wait, j.Waited = 0, 0 }},
+		{"Eligible=1200", func(j *job) { j.Wait, j.Waited, j.Held = 0, 0, true }},
 		{"Submit=|Eligible=1040", func(j *job) { j.Wait, j.Waited = 60, 60 }},
 		{"Start=900", func(j *job) { j.Wait, j.Waited, j.HasWaited, j.WrongStart = 0, 0, false, true }},
 		{"Start=Unknown", func(j *job) { j.Wait, j.Waited, j.HasWaited = 0, 0, false }},

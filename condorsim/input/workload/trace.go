@@ -42,6 +42,9 @@ type Job struct {
 	// Recorded is what the file says of the job; nil unless [Options.KeepRecorded] asks for it.
 	Recorded *Recorded
 
+	// Held says that it could not run when it was submitted: Submit is when it could first.
+	Held bool
+
 	// User, Group, Executable and Queue are the numbers of the file as text, or the names that its
 	// header gives them; "" if unknown.
 	User, Group, Executable, Queue string
@@ -136,6 +139,8 @@ type Trace struct {
 	Scavengers map[int64]bool
 	// waitless says that what really happened did not happen to these jobs: their waits are forgotten.
 	waitless bool
+	// holds says that jobs have Held, by which they are counted.
+	holds    bool
 	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
