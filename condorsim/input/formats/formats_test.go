@@ -168,7 +168,7 @@ func TestSlurm(t *testing.T) {
 		ended, err := formats.ReadEnded(bytes.NewReader(all), name, formats.EndedOptions{Until: 500})
 		require.NoError(t, err)
 		require.Len(t, ended, 1)
-		require.EqualValues(t, []int64{120, 60, 500, 4}, []int64{
+		require.Equal(t, []int64{120, 60, 500, 4}, []int64{
 			int64(ended[0].Requested), int64(ended[0].Ran), int64(ended[0].At), ended[0].Cpus,
 		})
 		_, err = formats.ReadMemory(bytes.NewReader(all), name)
