@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -51,10 +52,10 @@ type object struct {
 		Requested []resource `json:"requested"`
 	} `json:"tres"`
 
-	Constraints string `json:"constraints"`
-	Licenses    string `json:"licenses"`
+	Constraints loose `json:"constraints"`
+	Licenses    loose `json:"licenses"`
 	Reservation struct {
-		Name string `json:"name"`
+		Name loose `json:"name"`
 	} `json:"reservation"`
 
 	Steps []struct{} `json:"steps"`
@@ -112,7 +113,7 @@ func (v *numeral) UnmarshalJSON(text []byte) error {
 		}
 		n = uint64(decimal)
 	}
-	*v = numeral{n, n != noValue && n != infinite}
+	*v = numeral{n, n != noValue && n != infinite && n < math.MaxUint64-1} // the same in 64 bits
 	return nil
 }
 
@@ -144,6 +145,15 @@ func (w *words) UnmarshalJSON(text []byte) error {
 		*w = words(list[0])
 	}
 	return err
+}
+
+// loose is whether there is a text. Some versions have 0 where there is none.
+type loose bool
+
+// UnmarshalJSON reads any value.
+func (l *loose) UnmarshalJSON(text []byte) error {
+	*l = len(text) > len(`""`) && text[0] == '"'
+	return nil
 }
 
 // perCPU is the bit by which early versions say that memory is that of each cpu.
@@ -185,7 +195,7 @@ func (o *object) record(line int) record {
 	case required.Memory.or(0) > 0:
 		r.memory = memory{required.Memory.or(0), 'n', true}
 	}
-	r.constraints, r.licenses, r.reservation = o.Constraints != "", o.Licenses != "", o.Reservation.Name != ""
+	r.constraints, r.licenses, r.reservation = bool(o.Constraints), bool(o.Licenses), bool(o.Reservation.Name)
 	return r
 }
 

@@ -65,6 +65,12 @@ func TestObject(t *testing.T) {
 		}
 		require.Equal(t, expected, one(t, objects(`{"job_id": 7, `+simple+`, `+rest+`}`), workload.Options{}), rest)
 	}
+	// Early versions print numbers where there is no text, and numbers of 64 bits where there is no value.
+	odd := `"required": {"CPUs": 3, "memory": 18446744073709551614}, "reservation": {"id": 0, "name": 0}, "licenses": null, ` +
+		`"constraints": [], "tres": {"allocated": [{"type": "mem", "count": 18446744073709551615}]}`
+	trace = read(t, objects(`{"job_id": 7, `+simple+`, `+odd+`}`), workload.Options{})
+	require.Empty(t, trace.Warnings)
+	require.Zero(t, trace.Jobs[0].Memory)
 	none := strings.Replace(simple, `"limit": 2`, `"limit": {"set": false, "infinite": true, "number": 0}`, 1)
 	trace = read(t, objects(`{"job_id": 7, `+none+`, "required": {"CPUs": 3}}`), workload.Options{})
 	require.Equal(t, 1, trace.Cleaning.EstimateUnknown)
