@@ -146,12 +146,13 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
 		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... " +
-			"condorsim/input/{eventlog,gwf,history,pbs,workload/...}",
+			"condorsim/input/{eventlog,gwf,history,pbs,slurm,workload/...}",
 		"classad condorsim",
 	},
 	{"condorsim/input/settle", "negotiator/packed condorsim/input/workload", ""},
 	{"condorsim/input/{gwf,pbs}", "condorsim/input/{settle,workload}", ""},
 	{"condorsim/input/eventlog", "classad condorsim/input/{history,settle,workload}", ""},
+	{"condorsim/input/slurm", "condorsim/input/workload negotiator/packed", "classad backfill negotiator"},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload", "backfill/inwords negotiator/instant negotiator/packed/... condorsim/input/workload/...", ""},
 	{

@@ -100,6 +100,8 @@ type Source struct {
 	EstimateAttr string `yaml:"estimate_attr"`
 	// Dependencies is ignore if jobs are submitted when they were, whatever they waited for.
 	Dependencies string `yaml:"dependencies"`
+	// Zone is the time zone of the dates of an accounting; see [workload.Options].
+	Zone string `yaml:"zone"`
 }
 
 // Nodes is a number of slots that are all alike.
@@ -174,6 +176,7 @@ func (s Source) within(whole Source) Source {
 	s.Overrun = cmp.Or(s.Overrun, whole.Overrun)
 	s.EstimateAttr = cmp.Or(s.EstimateAttr, whole.EstimateAttr)
 	s.Dependencies = cmp.Or(s.Dependencies, whole.Dependencies)
+	s.Zone = cmp.Or(s.Zone, whole.Zone)
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
@@ -29,7 +30,7 @@ func (s Source) options() workload.Options {
 	return workload.Options{
 		Clean: workload.Clean(s.Clean), ProcsField: workload.ProcsField(s.ProcsField),
 		Overrun: workload.Overrun(s.Overrun), Dependencies: workload.Dependencies(s.Dependencies),
-		CPUs: s.CPUs, Memory: s.Memory,
+		CPUs: s.CPUs, Memory: s.Memory, Zone: s.Zone,
 	}
 }
 
@@ -116,6 +117,8 @@ func (s Source) suits(f *formats.Format) error {
 		return errors.New("clean: strong is for traces; the file holds job ads")
 	case !f.OfAds && s.EstimateAttr != "":
 		return errors.New("estimate_attr says how job ads are read; the file holds none")
+	case s.Zone != "" && slices.Contains([]*formats.Format{formats.SWF, formats.Ads, formats.Instance}, f):
+		return fmt.Errorf("zone is that of the dates of an accounting; the file holds %s, which has none", f.Holds)
 	case f == formats.Instance && s.Clean+s.ProcsField+s.Overrun != "":
 		return errors.New("clean, procs_field and overrun say how a trace is read; an instance is taken as it is")
 	case !f.OfAds && s.EstimateAttr != "":

@@ -35,6 +35,8 @@ var helpTexts = cli.Texts{
 		"tried in turn.",
 	"trace_dependencies": "Jobs with a preceding job (fields 17 and 18 of SWF) are submitted after its end and the think " +
 		"time (honour), or when they were (ignore).",
+	"trace_zone": "Time zone of the dates of an accounting of another system, such as Europe/Paris; by default UTC. Times " +
+		"that count from 1970 have none.",
 	"run_cpus": "Processors of the machine; by default what the trace's header says, or the most that job ads " +
 		"had at one time.",
 	"run_memory": "Memory of the machine; by default MachineMemory of the header, else memory is no resource.",
@@ -42,8 +44,8 @@ var helpTexts = cli.Texts{
 		"all of them busy, such as 0.75.",
 	"run_memory_from": "Jobs whose memory is not known need as much for each processor as a job of this trace that is about " +
 		"as wide, drawn by --seed and the job's number. It may be the trace that is run. The machine must have memory.",
-	"run_pool": "Pool to run on instead of one machine: slot ads, a description in YAML, or a built-in name such" +
-		" as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise. condorsim keys pool " +
+	"run_pool": "Pool to run on instead of one machine: slot ads, nodes as Slurm's scontrol or sinfo prints them, a description " +
+		"in YAML, or a built-in name such as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise. condorsim keys pool " +
 		"shows what a description may have.",
 	"run_slot_end": "Attributes of the pool's slots, separated by commas, that may say when a slot ends, in seconds since " +
 		"1970; the first that is such a number counts. By default GLIDEIN_ToDie; none: the scheduler heeds no attribute.",

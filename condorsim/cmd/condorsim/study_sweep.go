@@ -50,6 +50,7 @@ func (c *studyCommand) sweepOf(w *condorsim.Workload, options []map[string]strin
 		File: c.Workload, CPUs: c.Cpus, Memory: c.Memory, Clean: unless("papers", c.Clean),
 		ProcsField: unless("allocated", c.ProcsField), Overrun: unless("raise", c.Overrun), Max: c.Jobs, From: c.From,
 		Until: c.Until, EstimateAttr: strings.Join(c.EstimateAttr, ","), Dependencies: unless("honour", c.Dependencies),
+		Zone: c.Zone,
 	}, History: c.History, HistoryShare: c.HistoryShare}
 	f := &sweep.File{Name: "study", PerUser: true, Traces: []sweep.Trace{base}}
 	all := base
@@ -186,6 +187,7 @@ func (c *studyCommand) command() string {
 	number("cpus", float64(c.Cpus))
 	number("memory", float64(c.Memory))
 	flag("estimate-attr", c.EstimateAttr...)
+	flag("zone", c.Zone)
 	for _, choice := range [][3]string{
 		{"clean", c.Clean, "papers"},
 		{"procs-field", c.ProcsField, "allocated"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
@@ -33,6 +34,7 @@ type traceFlags struct {
 
 	EstimateAttr []string `group:"Workload" placeholder:"EXPR" sep:"none" help:"${trace_estimate_attr}"`
 	Dependencies string   `group:"Workload" enum:"honour,ignore" default:"honour" help:"${trace_dependencies}"`
+	Zone         string   `group:"Workload" placeholder:"NAME" help:"${trace_zone}"`
 }
 
 // machineFlags give the machine that a trace runs on.
@@ -72,6 +74,7 @@ func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options
 		Clean: workload.Clean(f.Clean), ProcsField: workload.ProcsField(f.ProcsField),
 		MemoryModel: workload.MemoryModel(memoryModel), Overrun: workload.Overrun(f.Overrun),
 		CPUs: m.Cpus, Memory: m.Memory, Dependencies: workload.Dependencies(f.Dependencies),
+		Zone: f.Zone,
 	}
 }
 
@@ -116,6 +119,9 @@ func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) e
 		return fmt.Errorf("--clean strong is for traces; %s holds job ads", formats.Shown(file))
 	case ads && given(f.Dependencies, "honour"):
 		return fmt.Errorf("--dependencies is about the preceding jobs that a trace names; %s holds job ads", formats.Shown(file))
+	case f.Zone != "" && slices.Contains([]*formats.Format{formats.SWF, formats.Ads, formats.Instance}, format):
+		return fmt.Errorf("--zone is that of the dates of an accounting; %s holds %s, which has none", formats.Shown(file),
+			format.Holds)
 	case !ads && len(f.EstimateAttr) > 0:
 		return errors.New("--estimate-attr says how job ads are read; the workload holds none")
 	case format == formats.Instance && (m != machineFlags{} || given(f.Clean, "papers") ||

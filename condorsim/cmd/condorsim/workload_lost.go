@@ -26,7 +26,7 @@ type rewriteFlags struct {
 // isZero reports whether no flag asks for anything.
 func (f rewriteFlags) isZero() bool {
 	return f.machineFlags == machineFlags{} && len(f.Drop)+len(f.EstimateAttr) == 0 && f.Clean == "papers" &&
-		f.ProcsField == "allocated" && f.Overrun == "raise" && f.Dependencies == "honour"
+		f.ProcsField == "allocated" && f.Overrun == "raise" && f.Dependencies == "honour" && f.Zone == ""
 }
 
 // rewritten reads a trace to be written again, with its lines, and changes it.

@@ -14,7 +14,7 @@ var EventLog = &Format{
 	Sure:       true,
 	Read: func(text *packed.Reader, name string, o Options) (*Jobs, error) {
 		o.Ads.Clean = o.Clean
-		log, err := eventlog.Read(text, name, nil, o.Ads)
+		log, err := eventlog.Read(text, name, o.Location(), o.Ads)
 		if err != nil {
 			return nil, err
 		}

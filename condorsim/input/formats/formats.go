@@ -53,7 +53,7 @@ type Format struct {
 // The first takes what no other one recognises; its reader says what is wrong. It is also the one
 // that is written unless another is asked for. Package kinds lists what is recognised and not read.
 func All() []*Format {
-	return []*Format{SWF, Ads, Instance, PBS, GWF, EventLog}
+	return []*Format{SWF, Ads, Instance, Slurm, PBS, GWF, EventLog}
 }
 
 // Options say how to read jobs.

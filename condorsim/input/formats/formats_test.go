@@ -34,6 +34,13 @@ func TestRecognise(t *testing.T) {
 			`{"ClusterId": 1}`, "[ClusterId = 1]", "[\n{\"ClusterId\": 1,\n\"Args\": \"a,b,c,d\"}]",
 			`<?xml version="1.0"?>`, "# a comment\n", "JobID = 7\n", "A = \"x|y|z|\"\n", `{"Args": "x|y|z|"}`, "Args = \"a,b,c,d,e\"\n",
 		}},
+		{formats.Slurm, []string{
+			"JobID|JobName|State\n1|a|COMPLETED\n", "User|JobIDRaw|Elapsed|\n", "# of May\nJobIDRaw|X\n",
+			"JobID,User,State\n", "State\tJobID\tElapsed\n", `{"jobs": []}`,
+			`{"jobs": [{"account": "a", "comment": {"job": ""}, "allocation_nodes": 1`,
+			"{\n \"meta\": {\"plugin\": {\"type\": \"openapi\\/dbv0.0.38\"}}, \"jobs\": [",
+			`{"meta": {"command": ["sacct", "--json"]}, "jobs": [{`,
+		}},
 		{formats.Instance, []string{
 			`{"processors": 4, "jobs": []}`, "{\n \"name\": \"x\",\n \"jobs\": [", `{"expected": {}}`,
 		}},
@@ -66,15 +73,25 @@ const (
 
 func TestFormatsThatAreNotRead(t *testing.T) {
 	const toSWF = ", which is not read; convert it to SWF, which condorsim workload formats describes"
-	const slurm = "x: looks like the accounting of Slurm, as sacct prints it" + toSWF
+	const (
+		sacctTable = "x: looks like the table that sacct prints for people, in which texts are cut off, which is not read; " +
+			"print it with -P: sacct -a -P"
+		squeue = "x: looks like the queue of Slurm, as squeue prints it, which is not read; print the jobs that ended with " +
+			"sacct -a -P"
+	)
 	for text, want := range map[string]string{
 		`{"nb_res": 4, "jobs": [{"id": "1", "subtime": 0}], "profiles": {}}`: "x: looks like a workload of Batsim" + toSWF,
 		"{\n \"jobs\": [\n  {\"id\": \"1\", \"subtime\": 0":                  "x: looks like a workload of Batsim" + toSWF,
-		"JobID|JobName|State\n1|a|COMPLETED\n":                               slurm,
-		"User|JobIDRaw|Elapsed|\n":                                           slurm,
-		"JobID           JobName  Partition\n------- ---------- -----\n":     slurm,
-		"       JobID\n------------\n":                                       slurm,
-		"17|bash|COMPLETED|0:0\n":                                            slurm,
+		"JobID           JobName  Partition\n------- ---------- -----\n":     sacctTable,
+		"       JobID\n------------\n":                                       sacctTable,
+		"17|bash|COMPLETED|0:0\n": "x: looks like rows of sacct without titles, which is not read; print the titles: sacct -P " +
+			"without --noheader",
+		"             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n": squeue,
+		"{\"meta\": {}, \"jobs\": [{\"account\": \"a\", \"accrue_time\": 0, \"job_state\": [\"RUNNING\"]": "x: looks like " +
+			"the queue or the nodes of Slurm, as squeue, scontrol and sinfo print them with --json, which is not read; print " +
+			"jobs that ended: sacct -a --json",
+		"NodeName=n1 Arch=x86_64\n": "x: looks like the nodes of a cluster of Slurm, which is not read; give it with --pool, " +
+			"and jobs as sacct -a -P prints them",
 		"classes:\n  - {count: 4}\n": "x: looks like YAML, as descriptions of pools, sweeps and configurations are, which is not " +
 			"read; give a pool with --pool, and a sweep to condorsim sweep",
 		"04/01/2013 00:00:22;0100;PBS_Server;Job;1.a;x\n": "x: looks like the log of a server of PBS or Torque, which is " +
@@ -104,10 +121,8 @@ func TestOpenInstance(t *testing.T) {
 			"name it without --instance",
 		"1 0 -1 60 2 -1 -1 2 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n": "x: holds a trace in the Standard Workload Format and no " +
 			"instance; name it without --instance",
-		`{"jobs": []}`: "x: looks like the accounting of Slurm, as sacct --json or squeue --json prints it, which is not read; " +
-			"convert it to SWF, which condorsim workload formats describes",
-		"JobID|JobName|State\n1|a|COMPLETED\n": "x: looks like the accounting of Slurm, as sacct prints it, which is not read; " +
-			"convert it to SWF, which condorsim workload formats describes",
+		`{"jobs": []}`:                         "x: holds the accounting of Slurm and no instance; name it without --instance",
+		"JobID|JobName|State\n1|a|COMPLETED\n": "x: holds the accounting of Slurm and no instance; name it without --instance",
 	} {
 		_, err := formats.OpenInstance(strings.NewReader(text), "x")
 		require.EqualError(t, err, want)
@@ -141,6 +156,36 @@ func TestProgress(t *testing.T) {
 		require.Equal(t, 2000, jobs.Cleaning.JobsRead)
 		require.EqualValues(t, stored.Len(), last)
 		require.EqualValues(t, stored.Len(), size)
+	}
+}
+
+// The accounting of Slurm is read wherever jobs are: to run, to learn from, and for its memory.
+func TestSlurm(t *testing.T) {
+	const text = "JobID|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocCPUS|State|Eligible|AllocTRES\n" +
+		"1|ann|2024-05-01T10:00:00|2024-05-01T10:01:00|2024-05-01T10:02:00|60|2|4|COMPLETED|2024-05-01T10:00:00|cpu=4,mem=8G\n"
+	for name, pack := range map[string]bool{"folder/jobs.sacct": false, "jobs.txt.gz": true} {
+		stored := bytes.NewBufferString(text)
+		if pack {
+			stored.Reset()
+			w, err := packed.NewWriter(stored, name)
+			require.NoError(t, err)
+			_, err = io.WriteString(w, text)
+			require.NoError(t, errors.Join(err, w.Close()))
+		}
+		all := stored.Bytes()
+		jobs, err := formats.Read(bytes.NewReader(all), name, formats.Options{Options: workload.Options{Zone: "Europe/Paris"}})
+		require.NoError(t, err)
+		require.Nil(t, jobs.History)
+		require.Equal(t, "jobs", jobs.Name)
+		require.EqualValues(t, 1714550400, jobs.Header.Start())
+		ended, err := formats.ReadEnded(bytes.NewReader(all), name, formats.EndedOptions{Until: 500})
+		require.NoError(t, err)
+		require.Len(t, ended, 1)
+		require.Equal(t, []int64{120, 60, 500, 4}, []int64{
+			int64(ended[0].Requested), int64(ended[0].Ran), int64(ended[0].At), ended[0].Cpus,
+		})
+		_, err = formats.ReadMemory(bytes.NewReader(all), name)
+		require.NoError(t, err)
 	}
 }
 

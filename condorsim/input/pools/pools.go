@@ -5,7 +5,7 @@
 //
 //   - slot ads in any form that classad.ReadAds knows, such as the output of condor_status -long,
 //     -json or -xml: see [FromAds];
-//   - nodes of PBS or Torque, as pbsnodes -a prints them;
+//   - nodes of Slurm, as scontrol show node and sinfo print them, and of PBS or Torque, as pbsnodes -a does;
 //   - YAML, for classes of slots, failures, drains, ends, preemption, scavengers and groups: see
 //     [description]; and for machines that are divided into partitions, such as Blue Gene: see [partition]
 //     and [grid]. [Keys] shows each key.
@@ -30,6 +30,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pbs"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/slurm"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed"
@@ -289,7 +290,10 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 
 // readSlots reads slot ads, or nodes of another system, which are known by how the text begins.
 func readSlots(text io.Reader, begin []byte, name string, schema negotiator.Schema) (*Description, error) {
-	if pbs.IsNodes(begin) {
+	switch {
+	case slurm.IsNodes(begin):
+		return fromSlurm(text, name, schema)
+	case pbs.IsNodes(begin):
 		return fromPBS(text, name, schema)
 	}
 	if err := mistaken(begin, name); err != nil {
@@ -300,13 +304,18 @@ func readSlots(text io.Reader, begin []byte, name string, schema negotiator.Sche
 
 // mistaken returns an error for a text that is known as something else than ads, by how it begins.
 func mistaken(head []byte, name string) error {
-	if workload.IsSWF(head) || workload.NamesFields(head) || workload.IsInstance(head) {
+	kind := kinds.Of(head)
+	special := kind != nil && !kind.General
+	switch {
+	case workload.IsSWF(head), !special && (workload.NamesFields(head) || workload.IsInstance(head)):
 		return fmt.Errorf("%s: looks like a trace of jobs, which is no pool; %s", name, kinds.SlotAds)
-	}
-	if kind := kinds.Of(head); kind != nil {
+	case kind == nil:
+		return nil
+	case kind.Read:
+		return fmt.Errorf("%s: looks like %s, which is no pool; %s", name, kind.Holds, kind.Slots)
+	default:
 		return fmt.Errorf("%s: %s; %s", name, kind.Problem(), kind.Slots)
 	}
-	return nil
 }
 
 // bufferedHead is how much of a text is looked at to see what it is, in bytes.

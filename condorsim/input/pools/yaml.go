@@ -35,7 +35,7 @@ const showKeys = "condorsim keys pool"
 // [MaxSlots] in all. A partitioned machine is of another kind; see [partition] and [grid].
 type description struct {
 	Kind string `yaml:"kind"` // partitioned, or "": jobs take parts of slots
-	// Ads is a file of slot ads, or of nodes of PBS, in the folder of the description, instead of classes.
+	// Ads is a file of slot ads, or of nodes of Slurm or PBS, in the folder of the description, instead of classes.
 	Ads     string  `yaml:"ads"`
 	Classes []class `yaml:"classes"`
 	// Resources are the resources to plan with, cpus first; if empty, all that any class has.

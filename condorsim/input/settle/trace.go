@@ -34,8 +34,7 @@ type settler struct {
 	count workload.Cleaning
 	drops []workload.Drop
 	jobs  []workload.Job
-	held  map[int64]bool // by the number in the trace
-	own   bool           // jobs keep their numbers
+	own   bool // jobs keep their numbers
 }
 
 // Trace makes a trace of the records, which are in any order. Times count from the first submission if
@@ -53,7 +52,7 @@ func Trace(file File, records []Record, opts workload.Options) (*workload.Trace,
 	if len(records) == 0 {
 		return nil, &workload.Error{File: file.Name, Problem: "there is no job in it", Hint: file.Nothing}
 	}
-	s := &settler{file: file, opts: opts, held: map[int64]bool{}}
+	s := &settler{file: file, opts: opts}
 	s.count.Lines, s.count.JobsRead = file.Lines, len(records)
 	slices.SortStableFunc(records, func(a, b Record) int {
 		if first := cmp.Compare(a.Submit, b.Submit); first != 0 || file.InOrder {
@@ -106,11 +105,6 @@ func (s *settler) finish(records []Record, begin int64, statuses map[int64]int) 
 		t.Drops = append(s.drops, t.Drops...)
 	} else {
 		t.Drops = nil // the numbers are not those of the file
-	}
-	for i := range t.Jobs {
-		if s.held[t.Jobs[i].ID] {
-			t.Cleaning.HeldBefore++
-		}
 	}
 	return t, nil
 }
@@ -194,11 +188,10 @@ func (s *settler) add(r *Record) {
 	if assumed {
 		count.RunAssumed++
 	}
-	s.held[r.Number] = r.Held
 	usedFirst := s.file.UsedFirst && s.opts.MemoryModel != workload.MemoryRequested ||
 		s.opts.MemoryModel == workload.MemoryUsed
 	j := workload.Job{
-		ID: r.Number, Submit: r.Submit, Run: run, Estimate: max(r.Estimate, 0), Procs: procs,
+		ID: r.Number, Submit: r.Submit, Held: r.Held, Run: run, Estimate: max(r.Estimate, 0), Procs: procs,
 		Memory: r.memory(usedFirst), GPUs: max(r.GPUs, 0),
 		User: r.User, Group: r.Group, Executable: r.Executable, Queue: r.Queue,
 	}

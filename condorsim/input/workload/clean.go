@@ -353,6 +353,7 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 		if opts.Memory == 0 {
 			j.Memory = 0
 		}
+		c.trace.holds = c.trace.holds || j.Held
 		c.trace.Jobs[i] = j
 	}
 	return c.finish()

@@ -14,9 +14,15 @@ func (t *Trace) countLeft() {
 	count := &t.Cleaning
 	count.EstimateUnknown, count.EstimateRaised, count.Dependent, count.PrecedingAbsent = 0, 0, 0, 0
 	count.SubmittedLater = 0
+	if t.holds {
+		count.HeldBefore = 0
+	}
 	there := t.numbers()
 	for i := range t.Jobs {
 		j := &t.Jobs[i]
+		if t.holds && j.Held {
+			count.HeldBefore++
+		}
 		switch j.Origin {
 		case Stated:
 		case Assumed:

@@ -66,6 +66,9 @@ type Options struct {
 	// Dependencies says whether jobs are submitted after the end of their preceding jobs.
 	Dependencies Dependencies
 	Max          int
+	// Zone is the name of the time zone of the clock by which a file writes dates, such as Europe/Paris; "":
+	// UTC. A trace in the Standard Workload Format has no dates.
+	Zone string
 	// KeepRecorded keeps the lines of the file, and each job's memory as recorded, for a survey and for
 	// writing the trace again.
 	KeepRecorded bool
@@ -90,6 +93,7 @@ func (o Options) Validate() error {
 	check(0 <= o.CPUs && o.CPUs <= maxNumber, "cpus", o.CPUs,
 		"0 (as the header says) or a number of processors up to 1e12")
 	check(0 <= o.Memory && o.Memory <= maxNumber, "memory", o.Memory, "0 (no memory) or a number of MiB up to 1e12")
+	check(o.Zone == "" || loadZone(o.Zone) != nil, "zone", quoted(o.Zone), "a name of the IANA, such as Europe/Paris")
 	errs = append(errs, Transform{Load: o.Load, Max: o.Max}.Validate())
 	return errors.Join(errs...)
 }

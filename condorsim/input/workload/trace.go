@@ -42,6 +42,9 @@ type Job struct {
 	// Recorded is what the file says of the job; nil unless [Options.KeepRecorded] asks for it.
 	Recorded *Recorded
 
+	// Held says that it could not run when it was submitted: Submit is when it could first.
+	Held bool
+
 	// User, Group, Executable and Queue are the numbers of the file as text, or the names that its
 	// header gives them; "" if unknown.
 	User, Group, Executable, Queue string
@@ -136,6 +139,8 @@ type Trace struct {
 	Scavengers map[int64]bool
 	// waitless says that what really happened did not happen to these jobs: their waits are forgotten.
 	waitless bool
+	// holds says that jobs have Held, by which they are counted.
+	holds    bool
 	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
@@ -166,7 +171,9 @@ type Cleaning struct {
 	NotOnSlots int `json:"not_on_slots,omitempty"` // universes scheduler, local and grid
 	Removed    int `json:"removed,omitempty"`      // while they ran
 	Unfinished int `json:"unfinished,omitempty"`   // idle, running, held, suspended
-	Repeated   int `json:"repeated_ads,omitempty"` // older ads of a job
+	Repeated   int `json:"repeated_ads,omitempty"` // older ads, or records, of a job
+
+	Steps int `json:"steps,omitempty"` // records of steps of jobs, which are no jobs and not among those read
 
 	// Of the jobs left.
 	EstimateUnknown int `json:"estimate_unknown"` // the run time replaces it
@@ -260,6 +267,7 @@ func (count Cleaning) Remarks() []Remark {
 		{"preceding job left out", count.PrecedingAbsent, count.JobsLeft},
 		{"preceding job ignored: in no line before", count.PrecedingWrong, count.JobsLeft},
 		{"lines out of order", count.OutOfOrder, count.JobsRead},
+		{"steps of jobs, which are no jobs", count.Steps, count.JobsRead + count.Steps},
 	}
 	return slices.DeleteFunc(all, func(r Remark) bool { return r.Jobs == 0 })
 }
@@ -274,6 +282,14 @@ func (count Cleaning) LeftOut() string {
 		return ""
 	}
 	return "left out: " + strings.Join(list, ", ")
+}
+
+// older names what is older of a job that was read several times.
+func (count Cleaning) older() string {
+	if count.Ads {
+		return "older ads"
+	}
+	return "older records"
 }
 
 // Uncleaned reports whether jobs were dropped that [CleanNone] keeps.
@@ -297,7 +313,7 @@ func (count Cleaning) Dropped() []Omission {
 		{"scheduler, local and grid universe", count.NotOnSlots},
 		{"removed while they ran", count.Removed},
 		{"still in a queue", count.Unfinished},
-		{"older ads of a job", count.Repeated},
+		{count.older() + " of a job", count.Repeated},
 		{WhyTooWide, count.TooWide},
 		{WhyTooMuchMemory, count.TooMuchMemory},
 		{WhyCutOut, count.CutOut},

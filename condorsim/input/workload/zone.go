@@ -79,3 +79,20 @@ func (h Header) Offset() (seconds int64, known bool) {
 	}
 	return seconds, true
 }
+
+// SetZone sets the local time zone of the machine to that of a name of the IANA; "" leaves it as it is.
+func (h Header) SetZone(name string) {
+	if name != "" {
+		h["TimeZoneString"] = name
+	}
+}
+
+// Location returns the time zone of the dates of a file; UTC unless [Options.Zone] names another.
+func (o Options) Location() *time.Location {
+	if o.Zone != "" {
+		if zone := loadZone(o.Zone); zone != nil {
+			return zone
+		}
+	}
+	return time.UTC
+}

@@ -38,8 +38,11 @@ const (
 	exported = "write out what it holds as text"
 	toLines  = `convert it: tr "\r" "\n"`
 	asIs     = "give it where jobs are wanted"
+	sacct    = "print the jobs that ended with sacct -a -P"
 	toUTF8   = "convert it: iconv -f UTF-16 -t UTF-8"
 
+	// showNodes is what to do where a pool of Slurm is wanted.
+	showNodes = "print the nodes: scontrol show node"
 	// SlotAds is what to do where slots are wanted.
 	SlotAds = "print the slots' ads: condor_status -long"
 )
@@ -47,8 +50,8 @@ const (
 // All lists the kinds, general ones first: of those that recognise a text the last counts.
 func All() []*Kind {
 	return append([]*Kind{
-		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, PBS, pbsLog, pbsNodes, pbsTable, slurm, qstat, gridEngine, lsf,
-		slurmJSON, batsim, GWF, EventLog, jobQueue, webPage,
+		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, PBS, pbsLog, pbsNodes, pbsTable, slurmRows, slurm, slurmTable,
+		qstat, gridEngine, lsf, squeue, slurmJSON, squeueJSON, slurmNodes, batsim, GWF, EventLog, jobQueue, webPage,
 	}, noTexts()...)
 }
 
@@ -92,9 +95,15 @@ func read(k *Kind) *Kind {
 	return k
 }
 
+// ofSlurm returns a kind of what Slurm writes, whose nodes make a pool.
+func ofSlurm(k *Kind) *Kind {
+	k.Slots = showNodes
+	return k
+}
+
 // Ads says what to do where ads are wanted, of whatever they are.
 func (k *Kind) Ads() string {
-	if k.Slots == SlotAds {
+	if k.Slots == SlotAds || k.Slots == showNodes {
 		return "print ads: with -long, -json or -xml"
 	}
 	return k.Slots

@@ -10,24 +10,28 @@ import (
 )
 
 const (
-	eventLog  = "the event log of HTCondor, which the submit file names as log"
-	adLog     = "a log of ads that HTCondor keeps for itself, such as job_queue.log"
-	status    = "the table that condor_status prints for people"
-	queue     = "the table that condor_history and condor_q print for people"
-	submit    = "a submit file of HTCondor"
-	dag       = "a DAG file of HTCondor"
-	slurmJSON = "the accounting of Slurm, as sacct --json or squeue --json prints it"
-	gwf       = "a trace in the Grid Workloads Format"
-	table     = "a table with column names"
-	batsim    = "a workload of Batsim"
-	slurm     = "the accounting of Slurm, as sacct prints it"
-	described = "YAML, as descriptions of pools, sweeps and configurations are"
-	pbsLog    = "the log of a server of PBS or Torque"
-	qstat     = "the table of jobs that qstat prints"
-	gridAcct  = "the accounting of Grid Engine"
-	lsf       = "the accounting of LSF"
-	headed    = "ads below the head of a table"
-	none      = ""
+	eventLog   = "the event log of HTCondor, which the submit file names as log"
+	adLog      = "a log of ads that HTCondor keeps for itself, such as job_queue.log"
+	status     = "the table that condor_status prints for people"
+	queue      = "the table that condor_history and condor_q print for people"
+	submit     = "a submit file of HTCondor"
+	dag        = "a DAG file of HTCondor"
+	slurmJSON  = "the accounting of Slurm, as sacct --json prints it"
+	gwf        = "a trace in the Grid Workloads Format"
+	table      = "a table with column names"
+	batsim     = "a workload of Batsim"
+	slurm      = "the accounting of Slurm, as sacct prints it"
+	sacctTable = "the table that sacct prints for people, in which texts are cut off"
+	squeue     = "the queue of Slurm, as squeue prints it"
+	squeueJSON = "the queue or the nodes of Slurm, as squeue, scontrol and sinfo print them with --json"
+	nodes      = "the nodes of a cluster of Slurm"
+	described  = "YAML, as descriptions of pools, sweeps and configurations are"
+	pbsLog     = "the log of a server of PBS or Torque"
+	qstat      = "the table of jobs that qstat prints"
+	gridAcct   = "the accounting of Grid Engine"
+	lsf        = "the accounting of LSF"
+	headed     = "ads below the head of a table"
+	none       = ""
 )
 
 func TestOf(t *testing.T) {
@@ -71,19 +75,26 @@ func TestOf(t *testing.T) {
 		"container_image = a.sif\n":                                            submit,
 		"ClusterId = 1\nQueue = \"short\"\nExecutableSize = 1\n":               none,
 		"Universe = 5\n": none,
-		"RequestCpus = 1\nRequirements = executable == 1\n":                        none,
-		"JOB A a.sub\nJOB B b.sub\nPARENT A CHILD B\n":                             dag,
-		"# a diamond\nCONFIG dag.config\n\nJob  A  /x/a\n":                         dag,
-		"SUBDAG EXTERNAL a inner.dag\n":                                            dag,
-		"job A {\n  executable = x\n}\n":                                           dag,
-		"Job number of day\n1 2 3 4\n":                                             table,
-		"JOB number of the day is unknown\n":                                       none,
-		"{\"meta\": {\"plugin\": {\"type\": \"openapi\\/v0.0.38\"}}, \"jobs\": [":  slurmJSON,
-		"{\n  \"jobs\": [\n {\n \"account\": \"x\", \"comment\": {":                slurmJSON,
-		"{\"jobs\": [{\"job_id\": 7, \"job_state\": [\"RUNNING\"]}]}":              slurmJSON,
-		"{\"processors\": 4, \"jobs\": [{\"id\": 1, \"submit\": 0, \"run\": 60}]}": none,
-		"{\"nb_res\": 4, \"jobs\": [{\"id\": \"1\", \"subtime\": 0}]}":             batsim,
-		"JobID|JobName|State\n1|a|COMPLETED\n":                                     slurm,
+		"RequestCpus = 1\nRequirements = executable == 1\n":                       none,
+		"JOB A a.sub\nJOB B b.sub\nPARENT A CHILD B\n":                            dag,
+		"# a diamond\nCONFIG dag.config\n\nJob  A  /x/a\n":                        dag,
+		"SUBDAG EXTERNAL a inner.dag\n":                                           dag,
+		"job A {\n  executable = x\n}\n":                                          dag,
+		"Job number of day\n1 2 3 4\n":                                            table,
+		"JOB number of the day is unknown\n":                                      none,
+		"{\"meta\": {\"plugin\": {\"type\": \"openapi\\/v0.0.38\"}}, \"jobs\": [": slurmJSON,
+		"{\n  \"jobs\": [\n {\n \"account\": \"x\", \"comment\": {":               slurmJSON,
+		"{\"jobs\": [{\"job_id\": 7, \"job_state\": [\"RUNNING\"]}]}":             squeueJSON,
+		"NodeName=n1 Arch=x86_64 CoresPerSocket=16\n   CPUAlloc=0\n":              nodes,
+		"NODELIST NODES PARTITION STATE\nn1 1 batch idle\n":                       nodes,
+		"PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n":                     nodes,
+		"HOSTNAMES|CPUS\n": nodes,
+		"JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n": squeue,
+		"JobID  JobName\n-----  -------\n":                                          sacctTable,
+		"17|bash|COMPLETED|0:0\n":                                                   "rows of sacct without titles",
+		"{\"processors\": 4, \"jobs\": [{\"id\": 1, \"submit\": 0, \"run\": 60}]}":  none,
+		"{\"nb_res\": 4, \"jobs\": [{\"id\": \"1\", \"subtime\": 0}]}":              batsim,
+		"JobID|JobName|State\n1|a|COMPLETED\n":                                      slurm,
 
 		"# JobID SubmitTime WaitTime RunTime NProcs OrigSiteID LastRunSiteID JobStructure\n1 0 0 5 1": gwf,
 		"# Trace in GWF, version 1\n1 0 0":                             gwf,
@@ -104,8 +115,8 @@ func TestOf(t *testing.T) {
 		"# of May\nJobID|JobName|State\n1|a|COMPLETED\n":                 slurm,
 		"JobID,JobName,State\n1,a,COMPLETED\n":                           slurm,
 		"User;JobIDRaw;Elapsed\na;1;00:01:00\n":                          slurm,
-		"12         a.sh      batch      root     1  COMPLETED  0:0\n":   slurm,
-		"12.batch  batch  root 1 CANCELLED+ 0:0\n":                       slurm,
+		"12         a.sh      batch      root     1  COMPLETED  0:0\n":   sacctTable,
+		"12.batch  batch  root 1 CANCELLED+ 0:0\n":                       sacctTable,
 		"{\"jobs\": []}":                                                                slurmJSON,
 		"{\"jobs\": [], \"warnings\": []}":                                              slurmJSON,
 		"{\"jobs\": [], \"processors\": 4}":                                             none,

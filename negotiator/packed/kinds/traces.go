@@ -45,21 +45,43 @@ var (
 	lsf = text("the accounting of LSF", toSWF,
 		`^"JOB_[A-Z0-9_]+"[ \t]+"`, `^JOBID[ \t]+USER[ \t]+STAT[ \t]+QUEUE\b`)
 
-	// slurm is what sacct prints: columns with a title JobID, fields between bars, or a state behind the
-	// number of a job. A job line of SWF may have any text behind its 18 numbers, such as lists with bars.
-	slurm = general("the accounting of Slurm, as sacct prints it", toSWF,
-		`(?i)^([a-z][\w.%]*[| \t]+)*JobID(Raw)?%?\d*(\||[ \t]+\w|[ \t]*\r?\n)`,
-		`(?i)^"?([a-z][\w.%]*"?[,;]"?)*JobID(Raw)?"?[,;][^\n]*\b(JobName|State|Elapsed(Raw)?|(Alloc|Req|N)CPUS|Account|`+
-			`ExitCode|NNodes|(Alloc|Req)(TRES|Mem)|Timelimit(Raw)?)\b`,
-		`^\d+([._+]\w+|_\[[^\]]*\])?[ \t]+[^\n]*\b(COMPLETED|CANCELLED|FAILED|TIMEOUT|RUNNING|PENDING|OUT_OF_ME|NODE_FAIL)`,
-		`^\w[^\s;=|]*\|[^\n=|]*\|[^\n=|]*\|`)
+	// slurm is what sacct prints with -P: columns with a title JobID. A job line of SWF may have any text behind
+	// its 18 numbers, such as lists with bars.
+	slurm = ofSlurm(read(general("the accounting of Slurm, as sacct prints it", sacct,
+		`(?i)^([a-z]\w*\|)*JobID(Raw)?\|`, `(?i)^([a-z]\w*\|)+JobID(Raw)?\r?\n`,
+		`(?i)^"?([a-z][\w.%]*"?[,;\t]"?)*JobID(Raw)?"?[,;\t][^\n]*\b(JobName|State|Elapsed(Raw)?|(Alloc|Req|N)CPUS|Account|`+
+			`ExitCode|NNodes|(Alloc|Req)(TRES|Mem)|Timelimit(Raw)?)\b`)))
 
-	// slurmJSON is what sacct, squeue and sinfo print with --json.
-	slurmJSON = text("the accounting of Slurm, as sacct --json or squeue --json prints it", toSWF,
-		`^\{(?s:.*)"(meta|jobs|nodes|sinfo)"\s*:(?s:.*)`+
-			`"(?i:slurm|openapi\\?/[^"]*|account|allocation_nodes|job_id|job_state)"\s*[:,]`,
+	// slurmTable is what sacct prints for people, in columns of a fixed width in which texts are cut off.
+	slurmTable = ofSlurm(general("the table that sacct prints for people, in which texts are cut off", "print it with -P: sacct -a -P",
+		`(?i)^([a-z][\w.%]*[ \t]+)*JobID(Raw)?%?\d*([ \t]+\w|[ \t]*\r?\n[ \t]*-)`,
+		`^\d+([._+]\w+|_\[[^\]]*\])?[ \t]+[^\n]*\b(COMPLETED|CANCELLED|FAILED|TIMEOUT|RUNNING|PENDING|OUT_OF_ME|NODE_FAIL)`))
+
+	// slurmRows is a table without titles.
+	slurmRows = ofSlurm(general("rows of sacct without titles", "print the titles: sacct -P without --noheader",
+		`^\w[^\s;=|]*\|[^\n=|]*\|[^\n=|]*\|`))
+
+	// squeue is what squeue prints, whose default columns are these.
+	squeue = ofSlurm(text("the queue of Slurm, as squeue prints it", sacct,
+		`^JOBID[ \t|]+PARTITION[ \t|]+NAME\b`, `^JOBID\b[^\n]*\bNODELIST\(REASON\)`))
+
+	// slurmJSON is what sacct prints with --json.
+	slurmJSON = ofSlurm(read(text("the accounting of Slurm, as sacct --json prints it", sacct,
+		`^\{(?s:.*)"(meta|jobs)"\s*:(?s:.*)"(?i:slurm|openapi\\?/[^"]*|account|allocation_nodes|job_id)"\s*[:,]`,
 		`^\{\s*"meta"\s*:\s*\{(?s:.*)"(?i:plugin|slurm)"\s*:`,
-		`^\{\s*"jobs"\s*:\s*\[\s*\]\s*(\}|,\s*"(meta|warnings|errors|last_\w+)"\s*:)`)
+		`^\{\s*"jobs"\s*:\s*\[\s*\]\s*(\}|,\s*"(meta|warnings|errors|last_\w+)"\s*:)`)))
+
+	// squeueJSON is what other commands print with --json.
+	squeueJSON = ofSlurm(text("the queue or the nodes of Slurm, as squeue, scontrol and sinfo print them with --json",
+		"print jobs that ended: sacct -a --json",
+		`^\{(?s:.*)"(jobs|nodes|sinfo)"\s*:(?s:.*)"(job_state|accrue_time|admin_comment)"\s*:`,
+		`^\{(?s:.*)"(nodes|sinfo)"\s*:(?s:.*)"(?i:slurm|openapi\\?/[^"]*)"\s*[:,]`,
+		`^\{(?s:.*)"(squeue|sinfo|scontrol)"`))
+
+	// slurmNodes is nodes, of which pools are made.
+	slurmNodes = text("the nodes of a cluster of Slurm", "give it with --pool, and jobs as sacct -a -P prints them",
+		`^NodeName=\S+\s`, `^[A-Z_|; \t]*\b(NODELIST|HOSTNAMES)\b[A-Z_|; \t]*\b(CPUS|STATE|PARTITION|NODES|MEMORY)\b`,
+		`^PARTITION[ \t|]+(AVAIL|NODES|CPUS|STATE|NODELIST|TIMELIMIT)\b`)
 
 	// batsim is a workload of the simulator Batsim.
 	batsim = text("a workload of Batsim", toSWF, `^\{(?s:.*)"(nb_res|subtime|profiles)"\s*:`)
