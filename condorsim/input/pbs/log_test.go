@@ -33,7 +33,7 @@ func TestFields(t *testing.T) {
 	trace := read(t, ended, workload.Options{Memory: 65536})
 	trace.Jobs[0].GPUs = 0 // see TestAmounts
 	require.Equal(t, []workload.Job{{
-		ID: 12, Run: 1200, Estimate: 3600, Procs: 17, Memory: 9216, Wait: 300, Waited: 300, HasWaited: true,
+		ID: 12, Run: 1200, Estimate: 3600, Procs: 17, Memory: 9216, Wait: 300, Waited: 300, Held: true, HasWaited: true,
 		User: "eve", Group: "lab", Executable: "fold", Queue: "workq",
 	}}, trace.Jobs)
 	require.Equal(t, "20240630", trace.Name)
