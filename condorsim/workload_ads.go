@@ -22,7 +22,7 @@ func ReadingFor(pool *pools.Description, o formats.Options, orders ...string) fo
 		return o
 	}
 	bounds := pool.Bounds()
-	o.CPUs, o.Memory = cmp.Or(o.CPUs, bounds.Processors), cmp.Or(o.Memory, bounds.Memory)
+	o.CPUs, o.Memory, o.GPUs = cmp.Or(o.CPUs, bounds.Processors), cmp.Or(o.Memory, bounds.Memory), cmp.Or(o.GPUs, bounds.GPUs)
 	o.Ads.Schema, o.Ads.WithAds, o.Ads.Asked = pool.Schema, true, append(pool.Asked(), strings.ToLower(pools.ScavengerOfJobs))
 	o.Ads.SlotsHave = pool.Has()
 	for _, order := range orders {

@@ -90,6 +90,7 @@ var helpTexts = cli.Texts{
 	"trace_overrun":     "Jobs that ran longer than estimated: raise the estimate, or kill.",
 	"machine_cpus":      "Processors of the machine; by default what the trace's header says.",
 	"info_pool":         "Pool that the jobs ran on: slot ads, a description in YAML, or a built-in name.",
+	"machine_gpus":      "GPUs of the machine; by default MachineGPUs of the header, else GPUs are no resource.",
 	"machine_memory":    "Memory of the machine; by default MachineMemory of the header, else memory is no resource.",
 	"model_from": "Leave out jobs submitted before this time: a second of the trace, a Unix time, or a date such as " +
 		"2026-03-01 or 2026-03-01T12:00 (see condorsim workload scale --help).",

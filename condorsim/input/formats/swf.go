@@ -24,6 +24,7 @@ var SWF = &Format{
   Lines that begin with ; are the header, of which "; MaxProcs: N" gives the processors of the machine;
   "; UnixStartTime: S" and "; TimeZoneString: Europe/Paris" say when second 0 was, for expressions of ads.
   Memory of the machine is "; MachineMemory: N", in MiB; MaxMemory is a limit of jobs, and not heeded.
+  Its GPUs are "; MachineGPUs: N"; then a nineteenth number of each line is the GPUs of the job.
   Each other line is a job, 18 numbers with blanks, tabs, semicolons, commas or bars between them; -1 is
   unknown, and a job whose submit time is unknown is left out. Of numbers with decimals, run time and
   requested time are rounded up and others down. Lines that begin with # are skipped. A first line may

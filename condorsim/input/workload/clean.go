@@ -12,6 +12,8 @@ type cleaner struct {
 	file       string
 	opts       Options
 	text       []byte // of the line, if it is to be kept
+	hasGPUs    bool   // field 19 of a line has the GPUs of its job
+	gpus       int64  // of the line
 	commented  int    // how long the kept comments are together
 	trace      *Trace
 	lastSubmit int64                           // of the previous job line
@@ -100,7 +102,7 @@ func (c *cleaner) record(rec *record) *Error {
 	}
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: played, Estimate: estimate,
-		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9], c.text),
+		Procs: procs, Memory: c.memory(rec, procs), GPUs: c.gpus, Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9], c.text),
 		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && (status != 5 || run > 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
 		Queue: c.label(3, rec[14]), Origin: origin, Beside: beside, After: c.preceding(rec),
@@ -279,7 +281,7 @@ func (c *cleaner) finish() (*Trace, error) {
 		}
 	}
 	c.trace.Warnings = append(c.trace.Warnings, c.headerDoubts()...)
-	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory()}
+	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory(), GPUs: c.machineGPUs()}
 	if machine.Processors == 0 {
 		return nil, &Error{
 			File: c.file, Problem: c.trace.Header.withoutProcessors(),
@@ -295,6 +297,7 @@ func (c *cleaner) finish() (*Trace, error) {
 			c.trace.Jobs[i].Memory = 0
 		}
 	}
+	c.heedGPUs()
 	c.order()
 	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, c.trace.neverFits)
 	if count.OutOfOrder > 0 {
@@ -330,6 +333,8 @@ func (t *Trace) neverFits(j Job) bool {
 		t.drop(&t.Cleaning.TooWide, j.ID, WhyTooWide)
 	case j.Memory > t.Machine.Memory:
 		t.drop(&t.Cleaning.TooMuchMemory, j.ID, WhyTooMuchMemory)
+	case j.GPUs > t.Machine.GPUs:
+		t.drop(&t.Cleaning.TooManyGPUs, j.ID, WhyTooManyGPUs)
 	default:
 		return false
 	}

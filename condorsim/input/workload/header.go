@@ -20,7 +20,7 @@ func standardKeys() []string {
 	return []string{
 		"Version", "Computer", "Installation", "Acknowledge", "Information", "Conversion", "MaxJobs", "MaxRecords",
 		"Preemption", keyStart, "TimeZone", "TimeZoneString", "StartTime", keyEnd, "MaxNodes", "MaxProcs",
-		"MaxRuntime", "MaxMemory", keyMemory, "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions",
+		"MaxRuntime", "MaxMemory", keyMemory, keyGPUs, "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions",
 		"Partitions", "Partition",
 	}
 }
@@ -165,6 +165,10 @@ func (c *cleaner) halfNumber(key, value string) *Error {
 		}
 	case keyMemory:
 		if c.opts.Memory > 0 {
+			return nil
+		}
+	case keyGPUs:
+		if c.opts.GPUs > 0 {
 			return nil
 		}
 	case keyStart:

@@ -42,7 +42,8 @@ func Open(path string, opts Options) (*Trace, error) {
 // Lines count from 1. Blank lines are skipped; lines that begin with ';' are header or comment, those
 // with '#' comment. Dialects are read, too: commas, semicolons or bars between the fields, and a line of
 // column names above the jobs, which says where each field is. Of numbers with decimals, run time and requested time are rounded up and
-// others down. Fields after the eighteenth are ignored. Faults in the text are returned as *Error, wrong options
+// others down. Fields after the eighteenth are ignored, but for
+// the GPUs of jobs, the nineteenth, if the header has MachineGPUs. Faults in the text are returned as *Error, wrong options
 // as the error of [Options.Validate].
 func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 	if err := opts.Validate(); err != nil {
@@ -159,14 +160,25 @@ func (c *cleaner) line(s []byte) *Error {
 	if c.trace.Cleaning.JobsRead == 0 {
 		c.noteMore(len(bytes.Fields(s)))
 	}
+	c.gpus = 0
+	if c.hasGPUs {
+		if c.gpus, fault = gpusBehind(s); fault != nil {
+			return fault
+		}
+	}
 	return c.record(&rec)
 }
 
-// noteMore notes that job lines have more fields than the format.
+// noteMore looks, at the first job line, which fields there are behind those of the format: the GPUs, if the
+// header has the machine's. It notes that others are not read.
 func (c *cleaner) noteMore(fields int) {
-	if fields > numFields {
+	read, last := numFields, "eighteenth"
+	if c.hasGPUs = c.trace.Header.Number(keyGPUs) > 0; c.hasGPUs {
+		read, last = numFields+1, "nineteenth"
+	}
+	if fields > read {
 		c.trace.Warnings = append(c.trace.Warnings, fmt.Sprintf(
-			"the first job line has %d fields: those behind the eighteenth are not read", fields))
+			"the first job line has %d fields: those behind the %s are not read", fields, last))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // WriteSWF writes the trace in the Standard Workload Format: a header and a line of 18 fields for each
-// job. If the trace was read with [Options.KeepRecorded], the comments and the lines are those of the
+// job; if the machine has GPUs, those of the job are a nineteenth field, as the header's MachineGPUs says. If the trace was read with [Options.KeepRecorded], the comments and the lines are those of the
 // file, but for what was changed since: see [Trace.Changes]. If not, all jobs have the status 1
 // (completed), and if a number stands for several jobs, which ReadSWF does not accept, all are numbered
 // anew from 1.
@@ -47,6 +47,9 @@ func (t *Trace) WriteSWF(w io.Writer) error {
 		text = appendLine(text[:0], &rec)
 		if recorded := t.Jobs[i].Recorded; recorded.hasLine() {
 			text = recorded.append(text[:0], &rec)
+		}
+		if t.Machine.GPUs > 0 {
+			text = t.Jobs[i].withGPUs(text)
 		}
 		if _, err := out.Write(append(text, '\n')); err != nil {
 			return fmt.Errorf("write trace %s: %w", t.Name, err)

@@ -146,18 +146,19 @@ type Cleaning struct {
 	JobsRead int `json:"jobs_read"` // job lines
 
 	// Dropped, in the order of the rules.
-	Partial       int `json:"partial_executions"`     // status 2, 3, 4
-	Cancelled     int `json:"cancelled_before_start"` // status 5, run time 0 or unknown
-	NegativeRun   int `json:"negative_run_time"`      // run time unknown
-	NoRun         int `json:"no_run_time,omitempty"`  // run time 0; with CleanStrong
-	NoRequest     int `json:"no_request,omitempty"`   // no requested time; with CleanStrong
-	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
-	NoSubmit      int `json:"no_submit,omitempty"`    // submit time unknown
-	TooWide       int `json:"too_wide"`               // more processors than the machine
-	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
-	BeyondMax     int `json:"beyond_max"`             // after the first Max jobs
-	CutOut        int `json:"cut_out,omitempty"`      // submitted outside of From and Until; see Transform
-	Learned       int `json:"learned,omitempty"`      // the first jobs, from which estimators learn
+	Partial       int `json:"partial_executions"`      // status 2, 3, 4
+	Cancelled     int `json:"cancelled_before_start"`  // status 5, run time 0 or unknown
+	NegativeRun   int `json:"negative_run_time"`       // run time unknown
+	NoRun         int `json:"no_run_time,omitempty"`   // run time 0; with CleanStrong
+	NoRequest     int `json:"no_request,omitempty"`    // no requested time; with CleanStrong
+	NoProcessors  int `json:"no_processors"`           // neither allocated nor requested
+	NoSubmit      int `json:"no_submit,omitempty"`     // submit time unknown
+	TooWide       int `json:"too_wide"`                // more processors than the machine
+	TooMuchMemory int `json:"too_much_memory"`         // more memory than the machine
+	TooManyGPUs   int `json:"too_many_gpus,omitempty"` // more GPUs than the machine
+	BeyondMax     int `json:"beyond_max"`              // after the first Max jobs
+	CutOut        int `json:"cut_out,omitempty"`       // submitted outside of From and Until; see Transform
+	Learned       int `json:"learned,omitempty"`       // the first jobs, from which estimators learn
 
 	// Dropped ads of an HTCondor history; 0 for a trace.
 	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or impossible amounts
@@ -204,6 +205,7 @@ const (
 	WhyNoSubmit      = "submit time unknown"
 	WhyTooWide       = "wider than the machine"
 	WhyTooMuchMemory = "more memory than the machine"
+	WhyTooManyGPUs   = "more GPUs than the machine"
 	WhyCutOut        = "outside of the time asked for"
 	WhyBeyondMax     = "beyond the number asked for"
 	WhyLearned       = "learned from, not run"
@@ -300,6 +302,7 @@ func (count Cleaning) Dropped() []Omission {
 		{"older ads of a job", count.Repeated},
 		{WhyTooWide, count.TooWide},
 		{WhyTooMuchMemory, count.TooMuchMemory},
+		{WhyTooManyGPUs, count.TooManyGPUs},
 		{WhyCutOut, count.CutOut},
 		{WhyBeyondMax, count.BeyondMax},
 		{WhyLearned, count.Learned},
