@@ -140,9 +140,10 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/htcondor/accountant negotiator/packed/... condorsim/input/...",
 		"",
 	},
+	{"condorsim/input/batsim", "condorsim/input/workload", ""},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
-		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... condorsim/input/{history,workload/...}",
+		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... condorsim/input/{batsim,history,workload/...}",
 		"classad condorsim",
 	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},

@@ -113,9 +113,9 @@ var helpTexts = cli.Texts{
 		"lognormal:MEDIAN:SIGMA (MiB per processor). The machine must have memory, see --memory.",
 	"model_seed": "Seed of what is drawn at random: models, failures of slots, jittered keys.",
 	"out_out": "Where to write the trace: standard output by default. The end of the name says the format, " +
-		".json or SWF, and the compression, .gz, .xz or .zst.",
-	"drop": "Job ads become a trace without resources (besides cpus and memory), requirements (and ranks and limits), or " +
-		"both; otherwise it is an error if their jobs have some.",
+		".json (an instance), .batsim.json or SWF, and the compression, .gz, .xz or .zst.",
+	"drop": "Jobs are written without resources (such as disk, or GPUs of a machine without any), requirements (also ranks, " +
+		"limits and earliest starts), or both, where the format has no place for them; otherwise that is an error.",
 	"merge_load":              "Scale the load of the merged trace: times between submissions are divided by F.",
 	"generate_estimate_model": "Estimates: accurate (the default), f:F, tsafrir or tsafrir:LONGEST.",
 	"generate_memory_model": "Memory: per-cpu:MIB or lognormal:MEDIAN:SIGMA (MiB per processor); by " +

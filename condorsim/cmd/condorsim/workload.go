@@ -117,6 +117,8 @@ func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) e
 		return fmt.Errorf("--clean strong is for traces; %s holds job ads", formats.Shown(file))
 	case ads && given(f.Dependencies, "honour"):
 		return fmt.Errorf("--dependencies is about the preceding jobs that a trace names; %s holds job ads", formats.Shown(file))
+	case format == formats.Batsim && (given(f.ProcsField, "allocated") || given(f.Clean, "papers") && f.Clean != "none"):
+		return fmt.Errorf("--procs-field and --clean go by fields of SWF; %s holds a workload of Batsim", formats.Shown(file))
 	case !ads && len(f.EstimateAttr) > 0:
 		return errors.New("--estimate-attr says how job ads are read; the workload holds none")
 	case format == formats.Instance && (m != machineFlags{} || given(f.Clean, "papers") ||

@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
 
-// dropFlags say what may be lost where job ads become a trace.
+// dropFlags say what may be lost where jobs are written in another format.
 type dropFlags struct {
 	Drop []string `group:"Workload" enum:"resources,requirements" placeholder:"WHAT" help:"${drop}"`
 }
@@ -52,35 +52,26 @@ func (f rewriteFlags) read(p *process, file string, in *jobsFile, x change, out 
 	if err := f.suits(in.Format, f.machineFlags, file); err != nil {
 		return nil, err
 	}
-	if in.Format != formats.Ads && len(f.Drop) > 0 {
-		return nil, errors.New("--drop says what job ads may lose; the workload holds none")
+	if in.Format == formats.SWF && len(f.Drop) > 0 {
+		return nil, errors.New("--drop says what may be lost of jobs in other formats; nothing is of SWF")
 	}
-	if x.Memory == "" {
-		opts = keepingMemory(opts, in.Format, out.format)
-	}
+	opts.KeepRequests = x.Memory == "" && out.format != formats.Instance && (in.Format != formats.SWF || out.format != formats.SWF)
 	jobs, err := p.readFrom(in, f.withAds(opts))
 	if err != nil {
 		return nil, err
 	}
-	if err = f.check(jobs, out.format); err != nil {
+	if err = f.check(jobs, formats.Shown(file), out.format); err != nil {
 		return nil, err
 	}
-	changed, err := x.of(p, jobs.Trace)
-	if err != nil {
-		return nil, err
+	if n := jobs.Cleaning.HeldBefore; n > 0 {
+		out.also = append(out.also, workload.Change{What: "held before they could run, submitted when they could", Lines: n})
 	}
-	return withoutAnyMemory(changed), nil
+	return x.of(p, jobs.Trace)
 }
-
-// anyMemory is more than jobs have.
-const anyMemory = 1_000_000_000_000 // MiB
 
 // check returns an error that names what would be lost of jobs if their trace were written in the format,
 // and may not be.
-func (f dropFlags) check(jobs *formats.Jobs, target *formats.Format) error {
-	if jobs.History == nil {
-		return nil
-	}
+func (f dropFlags) check(jobs *formats.Jobs, file string, target *formats.Format) error {
 	var lost []string
 	drop := map[string]bool{}
 	say := func(what, kind string) {
@@ -88,15 +79,29 @@ func (f dropFlags) check(jobs *formats.Jobs, target *formats.Format) error {
 			lost, drop[kind] = append(lost, what), true
 		}
 	}
-	asked := slices.ContainsFunc(jobs.History.Jobs, func(j history.Job) bool { return j.Memory > 0 })
-	if asked && !slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.Memory > 0 }) {
-		say("memory (unless --memory gives that of the machine)", "resources")
+	has := func(asks func(workload.Job) bool) bool { return slices.ContainsFunc(jobs.Jobs, asks) }
+	if h := jobs.History; h != nil {
+		asked := slices.ContainsFunc(h.Jobs, func(j history.Job) bool { return j.Memory > 0 })
+		if asked && !has(func(j workload.Job) bool { return j.Memory > 0 }) {
+			say("memory (unless --memory gives that of the machine)", "resources")
+		}
+		for _, what := range h.Beyond {
+			if slices.Contains(history.Attributes(), what) {
+				say(what, "requirements")
+			} else {
+				say(what, "resources")
+			}
+		}
 	}
-	for _, what := range jobs.History.Beyond {
-		if slices.Contains(history.Attributes(), what) {
-			say(what, "requirements")
-		} else {
-			say(what, "resources")
+	if target == formats.SWF {
+		if jobs.Machine.GPUs == 0 && has(func(j workload.Job) bool { return j.GPUs > 0 }) {
+			say("gpus (unless --gpus gives those of the machine)", "resources")
+		}
+		if has(func(j workload.Job) bool { return j.Release > 0 }) {
+			say("earliest starts", "requirements")
+		}
+		if has(func(j workload.Job) bool { return jobs.Scavengers[j.ID] }) {
+			say("scavengers", "requirements")
 		}
 	}
 	if lost == nil {
@@ -109,23 +114,5 @@ func (f dropFlags) check(jobs *formats.Jobs, target *formats.Format) error {
 		}
 	}
 	return fmt.Errorf("%s: its jobs ask for what %s has no place for: %s; --drop %s has it left out, and condorsim "+
-		"run reads the ads as they are", formats.Shown(jobs.History.Name), target.Holds, strings.Join(lost, ", "),
-		strings.Join(flag, ","))
-}
-
-// keepingMemory has job ads that become lines of SWF read with their memory, also for a machine that has
-// none.
-func keepingMemory(opts workload.Options, in, target *formats.Format) workload.Options {
-	if in == formats.Ads && target == formats.SWF && opts.Memory == 0 {
-		opts.Memory = anyMemory
-	}
-	return opts
-}
-
-// withoutAnyMemory takes the machine's memory away that keepingMemory gave it.
-func withoutAnyMemory(t *workload.Trace) *workload.Trace {
-	if t.Machine.Memory == anyMemory {
-		t.Machine.Memory = 0
-	}
-	return t
+		"run reads the file as it is", file, target.Holds, strings.Join(lost, ", "), strings.Join(flag, ","))
 }

@@ -35,6 +35,9 @@ type Format struct {
 	// Recognises reports whether a text may be in the format, by how it begins. The head has no
 	// blanks before it, and ends anywhere.
 	Recognises func(head []byte) bool
+	// Kind is the kind of file that this format reads; nil: it is none of those that have a name and are mostly
+	// not read.
+	Kind *kinds.Kind
 	// Read reads a text. Errors name the file, and the line if it is known.
 	Read func(text *packed.Reader, name string, o Options) (*Jobs, error)
 	// Description explains the format: a title, and lines below it.
@@ -47,9 +50,10 @@ type Format struct {
 
 // All lists the formats: general ones first, since of those that recognise a text the last counts.
 // The first takes what no other one recognises; its reader says what is wrong. It is also the one
-// that is written unless another is asked for. Package kinds lists what is recognised and not read.
+// that is written unless another is asked for. Package kinds lists what is recognised and not read, but for
+// the kinds of these formats.
 func All() []*Format {
-	return []*Format{SWF, Ads, Instance}
+	return []*Format{SWF, Ads, Instance, Batsim}
 }
 
 // Options say how to read jobs.
@@ -105,6 +109,9 @@ func Open(r io.Reader, name string) (*Source, error) {
 	if workload.IsSWF(head) || (kind == nil || kind.General) && workload.NamesFields(head) {
 		return &Source{SWF, text, name}, nil // which says what is wrong with names
 	}
+	if f := reading(kind); f != nil {
+		return &Source{f, text, name}, nil
+	}
 	if kind != nil {
 		_ = text.Close() // it was only read
 		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
@@ -121,7 +128,10 @@ func OpenInstance(r io.Reader, name string) (*Source, error) {
 	}
 	head := bytes.TrimSpace(text.Peek(1 << 12))
 	other, swf, kind := recognised(head), workload.IsSWF(head), kinds.Of(head)
-	if !swf && kind == nil && (len(head) == 0 || head[0] == '{' || other == SWF) {
+	if f := reading(kind); f != nil {
+		other, kind = f, nil
+	}
+	if !swf && kind == nil && other.Kind == nil && (len(head) == 0 || head[0] == '{' || other == SWF) {
 		return &Source{Instance, text, name}, nil
 	}
 	defer text.Close() //nolint:errcheck // only read
@@ -159,6 +169,16 @@ func ReadFile(path string, o Options) (*Jobs, error) {
 	return Read(file, path, o)
 }
 
+// reading returns the format that reads a kind of file; nil if none does.
+func reading(kind *kinds.Kind) *Format {
+	all := All()
+	i := slices.IndexFunc(all, func(f *Format) bool { return f.Kind != nil && f.Kind == kind })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
 // recognised returns the format of a text that begins with head.
 func recognised(head []byte) *Format {
 	head = bytes.TrimLeft(head, " \t\r\n")
@@ -178,20 +198,24 @@ func begins(expressions ...string) func(head []byte) bool {
 }
 
 // Named returns the format in which a trace is written into a file of that name: the first one that
-// is written unless the name ends with the extension of another. It is an error if the name ends with
+// is written unless the name ends with the extension of another, of several the longest. It is an error if the name ends with
 // what stands for something else, such as .csv.
 func Named(file string) (*Format, error) {
 	_, plain := packed.ByName(file)
 	var extensions []string
+	var named *Format
 	all := All()
 	for _, f := range all {
 		if f.Write == nil {
 			continue
 		}
-		if strings.EqualFold(filepath.Ext(plain), f.Extension) {
-			return f, nil
+		if strings.HasSuffix(strings.ToLower(plain), f.Extension) && (named == nil || len(f.Extension) > len(named.Extension)) {
+			named = f
 		}
 		extensions = append(extensions, f.Extension)
+	}
+	if named != nil {
+		return named, nil
 	}
 	if end := strings.TrimLeft(filepath.Ext(plain), ".0123456789"); end != "" && end != "txt" { // trace-1.2 is a name
 		return nil, fmt.Errorf("%s: no trace is written as %s; end the name with %s, and with .gz, .xz or .zst to have "+
@@ -218,6 +242,9 @@ func Describe() string {
 		read.WriteString("\n" + f.Description)
 	}
 	for _, k := range kinds.All() {
+		if reading(k) != nil {
+			continue
+		}
 		fmt.Fprintf(&known, "  %s\n", k.Holds)
 	}
 	return "What a file holds is seen by how it begins, whatever its name. It may be compressed with gzip, xz or\n" +

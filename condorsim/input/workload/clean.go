@@ -292,7 +292,7 @@ func (c *cleaner) finish() (*Trace, error) {
 	if machine.Memory == 0 && c.opts.MemoryModel.IsField() {
 		return nil, c.opts.MemoryModel.without(c.file)
 	}
-	if machine.Memory == 0 { // memory is no resource
+	if machine.Memory == 0 && !c.opts.KeepRequests { // memory is no resource
 		for i := range c.trace.Jobs {
 			c.trace.Jobs[i].Memory = 0
 		}
@@ -331,9 +331,9 @@ func (t *Trace) neverFits(j Job) bool {
 	switch {
 	case j.Procs > t.Machine.Processors:
 		t.drop(&t.Cleaning.TooWide, j.ID, WhyTooWide)
-	case j.Memory > t.Machine.Memory:
+	case j.Memory > t.Machine.Memory && t.Machine.Memory > 0:
 		t.drop(&t.Cleaning.TooMuchMemory, j.ID, WhyTooMuchMemory)
-	case j.GPUs > t.Machine.GPUs:
+	case j.GPUs > t.Machine.GPUs && t.Machine.GPUs > 0:
 		t.drop(&t.Cleaning.TooManyGPUs, j.ID, WhyTooManyGPUs)
 	default:
 		return false
@@ -355,9 +355,6 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 	for i, j := range jobs {
 		j.Run, j.Estimate, j.Origin, j.Beside = c.times(j.Run, j.Estimate)
 		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)), nil)
-		if opts.Memory == 0 {
-			j.Memory = 0
-		}
 		c.trace.Jobs[i] = j
 	}
 	return c.finish()

@@ -23,7 +23,7 @@ func (c *cleaner) machineGPUs() int64 {
 
 // heedGPUs takes the GPUs away that jobs ask of a machine that has none, and says so.
 func (c *cleaner) heedGPUs() {
-	if c.trace.Machine.GPUs > 0 {
+	if c.trace.Machine.GPUs > 0 || c.opts.KeepRequests {
 		return
 	}
 	asking := 0

@@ -104,11 +104,11 @@ func ReadInstance(from io.Reader, path string) (*Instance, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&file); err != nil {
-		return nil, jsonFault(path, text, decoder.InputOffset(), err)
+		return nil, FaultOfJSON(path, text, decoder.InputOffset(), err, describesInstances)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, jsonFault(path, text, decoder.InputOffset(),
-			errors.New("there is more behind the end of the instance"))
+		return nil, FaultOfJSON(path, text, decoder.InputOffset(),
+			errors.New("there is more behind the end of the instance"), describesInstances)
 	}
 	if problem := file.problem(); problem != "" {
 		return nil, &Error{File: path, Problem: problem, Hint: "correct the instance"}
@@ -180,9 +180,11 @@ func (j *Job) origin() string {
 	return text.String()
 }
 
-// jsonFault returns the error of the decoder with its place: that of the fault if the decoder tells
-// where it is, else the one at which the decoder stopped.
-func jsonFault(path string, text []byte, offset int64, err error) error {
+const describesInstances = "condorsim workload formats describes instances"
+
+// FaultOfJSON returns the error of a decoder of JSON with its place: that of the fault if the decoder tells
+// where it is, else the one at which the decoder stopped. The hint says what to do.
+func FaultOfJSON(path string, text []byte, offset int64, err error, hint string) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -198,7 +200,7 @@ func jsonFault(path string, text []byte, offset int64, err error) error {
 		}
 	}
 	fault := &Error{
-		File: path, Problem: inwords.JSON(err), Hint: "condorsim workload formats describes instances", Err: err,
+		File: path, Problem: inwords.JSON(err), Hint: hint, Err: err,
 	}
 	fault.point(text, int(max(0, min(offset, int64(len(text))))))
 	return fault

@@ -68,6 +68,8 @@ type Options struct {
 	// Dependencies says whether jobs are submitted after the end of their preceding jobs.
 	Dependencies Dependencies
 	Max          int
+	// KeepRequests keeps the memory and the GPUs that jobs ask for also if the machine has none, for writing them.
+	KeepRequests bool
 	// KeepRecorded keeps the lines of the file, and each job's memory as recorded, for a survey and for
 	// writing the trace again.
 	KeepRecorded bool

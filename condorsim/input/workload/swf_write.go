@@ -28,12 +28,8 @@ import (
 //
 // Errors are those of w, and that a job is submitted before second 0, which the format cannot say.
 func (t *Trace) WriteSWF(w io.Writer) error {
-	if slices.ContainsFunc(t.Jobs, func(j Job) bool { return j.Lies }) {
-		return fmt.Errorf("write trace %s: %w", t.Name, ErrLies)
-	}
-	if len(t.Jobs) > 0 && t.Jobs[0].Submit < 0 {
-		return fmt.Errorf("write trace %s: job %d is submitted at %d: in SWF a time below 0 is unknown; add to all times",
-			t.Name, t.Jobs[0].ID, t.Jobs[0].Submit)
+	if err := t.Writable(); err != nil {
+		return err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	numbers := t.labelNumbers()

@@ -164,5 +164,5 @@ func TestWriteError(t *testing.T) {
 	}
 	early := &workload.Trace{Name: "early", Machine: workload.Machine{Processors: 1}, Jobs: []workload.Job{{ID: 7, Submit: -1, Procs: 1}}}
 	require.EqualError(t, early.WriteSWF(io.Discard),
-		"write trace early: job 7 is submitted at -1: in SWF a time below 0 is unknown; add to all times")
+		"write trace early: job 7 is submitted at -1: in a file a time below 0 is unknown; add to all times")
 }

@@ -188,8 +188,7 @@ func (t *Trace) scaleWidths(factor float64) {
 			j.Memory = wholeMiB(float64(j.Memory)*(float64(procs)/float64(j.Procs)), t.Machine)
 		}
 		if j.GPUs > 0 {
-			gpus := math.Ceil(float64(j.GPUs) * (float64(procs) / float64(j.Procs)))
-			j.GPUs = int64(min(max(gpus, 1), float64(t.Machine.GPUs)))
+			j.GPUs = wholeOf(float64(j.GPUs)*(float64(procs)/float64(j.Procs)), t.Machine.GPUs)
 		}
 		j.Procs = procs
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Kind is a kind of file that is recognised and not read.
+// Kind is a kind of file that is recognised, and not read where there is no reader of jobs for it.
 type Kind struct {
 	// Holds is what such a file holds: "the table that condor_status prints for people".
 	Holds string
@@ -23,6 +23,9 @@ type Kind struct {
 
 	recognises func(head []byte) bool
 }
+
+// Recognises reports whether a text may be of the kind, by how it begins.
+func (k *Kind) Recognises(head []byte) bool { return k.recognises(head) }
 
 // What to do instead.
 const (
@@ -44,7 +47,7 @@ const (
 func All() []*Kind {
 	return append([]*Kind{
 		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, pbs, pbsLog, slurm, qstat, gridEngine, lsf,
-		slurmJSON, batsim, gwf, eventLog, jobQueue, webPage,
+		slurmJSON, Batsim, gwf, eventLog, jobQueue, webPage,
 	}, noTexts()...)
 }
 

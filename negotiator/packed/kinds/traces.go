@@ -53,8 +53,8 @@ var (
 		`^\{\s*"meta"\s*:\s*\{(?s:.*)"(?i:plugin|slurm)"\s*:`,
 		`^\{\s*"jobs"\s*:\s*\[\s*\]\s*(\}|,\s*"(meta|warnings|errors|last_\w+)"\s*:)`)
 
-	// batsim is a workload of the simulator Batsim.
-	batsim = text("a workload of Batsim", toSWF, `^\{(?s:.*)"(nb_res|subtime|profiles)"\s*:`)
+	// Batsim is a workload of the simulator Batsim. It has jobs and no ads.
+	Batsim = text("a workload of Batsim", toSWF, `^\{(?s:.*)"(nb_res|subtime|profiles)"\s*:`)
 
 	// gwf is the format of the Grid Workloads Archive, whose 29 fields begin as those of SWF.
 	gwf = text("a trace in the Grid Workloads Format",
