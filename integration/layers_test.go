@@ -158,8 +158,9 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/output/intervals", "condorsim/output/metrics", ""},
 	{
 		"condorsim/output/jobtable",
-		"backfill condorsim negotiator/packed condorsim/output/{spreadsheet,wholefile}", "classad negotiator",
+		"backfill condorsim negotiator/packed condorsim/output/{lanes,spreadsheet,wholefile}", "classad negotiator",
 	},
+	{"condorsim/output/lanes", "backfill condorsim negotiator", "backfill condorsim negotiator"},
 	{"condorsim/output/results", "backfill backfill/inwords condorsim/input/workload " +
 		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
