@@ -45,6 +45,9 @@ var SWF = &Format{
   think time; where that is unknown (-1), when it was or at that end, whichever is later. If that job is
   left out, it is submitted when it was; so are all with --dependencies ignore.
 
+  The trace of Frontier has 21 fields: behind those above the job's GPUs, a soft limit, and a text such as
+  frontier:excl:2500x112, whose 2500 nodes are the width of the job. Its machine has MaxNodes of them.
+
   ; MaxProcs: 4
   1 0 -1 60 2 -1 -1 2 100 -1 1 7 -1 -1 -1 -1 -1 -1
 `,

@@ -12,9 +12,8 @@ type cleaner struct {
 	file       string
 	opts       Options
 	text       []byte // of the line, if it is to be kept
-	hasGPUs    bool   // field 19 of a line has the GPUs of its job
-	gpus       int64  // of the line
-	commented  int    // how long the kept comments are together
+	more       more
+	commented  int // how long the kept comments are together
 	trace      *Trace
 	lastSubmit int64                           // of the previous job line
 	highestID  int64                           // so far
@@ -64,7 +63,11 @@ func (c *cleaner) record(rec *record) *Error {
 	}
 	c.lastSubmit = submit
 
-	procs := c.processors(rec)
+	processors := c.processors(rec)
+	procs := cmp.Or(c.more.width, processors)
+	if processors <= 0 {
+		processors = procs
+	}
 	switch {
 	case c.drops(CleanPartial) && 2 <= status && status <= 4:
 		c.trace.drop(&count.Partial, id, WhyPartial)
@@ -102,7 +105,7 @@ func (c *cleaner) record(rec *record) *Error {
 	}
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: played, Estimate: estimate,
-		Procs: procs, Memory: c.memory(rec, procs), GPUs: c.gpus, Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9], c.text),
+		Procs: procs, Memory: c.memory(rec, processors), GPUs: c.more.ofJob, Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9], c.text),
 		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && (status != 5 || run > 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
 		Queue: c.label(3, rec[14]), Origin: origin, Beside: beside, After: c.preceding(rec),
@@ -231,7 +234,7 @@ func (c *cleaner) recorded(used, requested int64, line []byte) *Recorded {
 	if !c.opts.KeepRecorded {
 		return nil
 	}
-	return &Recorded{Used: max(used, 0), Requested: max(requested, 0), Line: string(line), place: c.trace.Cleaning.Lines}
+	return &Recorded{Used: max(used, 0), Requested: max(requested, 0), Line: string(line), place: c.trace.Cleaning.Lines, nodes: c.more.width}
 }
 
 func firstPositive(a, b int64) int64 {
@@ -281,6 +284,7 @@ func (c *cleaner) finish() (*Trace, error) {
 		}
 	}
 	c.trace.Warnings = append(c.trace.Warnings, c.headerDoubts()...)
+	c.settleMore()
 	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory(), GPUs: c.machineGPUs()}
 	if machine.Processors == 0 {
 		return nil, &Error{
@@ -314,6 +318,9 @@ func (c *cleaner) finish() (*Trace, error) {
 func (c *cleaner) machineProcessors() int64 {
 	if c.opts.CPUs > 0 {
 		return c.opts.CPUs
+	}
+	if c.trace.inNodes {
+		return firstPositive(c.trace.Header.Number(keyNodes), c.trace.Header.Number("MaxProcs"))
 	}
 	return c.trace.Header.processors()
 }

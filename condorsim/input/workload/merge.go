@@ -36,6 +36,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 			merged.Overrun = t.Overrun
 		}
 		merged.count(t, names[i])
+		merged.inNodes = merged.inNodes || t.inNodes
 		prefixed := prefixer(names[i])
 		predecessors, begin := t.Predecessors(), len(numbers)
 		for k, j := range t.Jobs {

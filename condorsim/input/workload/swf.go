@@ -43,7 +43,8 @@ func Open(path string, opts Options) (*Trace, error) {
 // with '#' comment. Dialects are read, too: commas, semicolons or bars between the fields, and a line of
 // column names above the jobs, which says where each field is. Of numbers with decimals, run time and requested time are rounded up and
 // others down. Fields after the eighteenth are ignored, but for
-// the GPUs of jobs, the nineteenth, if the header has MachineGPUs. Faults in the text are returned as *Error, wrong options
+// the GPUs of jobs, the nineteenth, if the header has MachineGPUs, and those of
+// the trace of Frontier. Faults in the text are returned as *Error, wrong options
 // as the error of [Options.Validate].
 func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 	if err := opts.Validate(); err != nil {
@@ -158,25 +159,24 @@ func (c *cleaner) line(s []byte) *Error {
 		return fault
 	}
 	if c.trace.Cleaning.JobsRead == 0 {
-		c.noteMore(len(bytes.Fields(s)))
+		c.noteMore(s)
 	}
-	c.gpus = 0
-	if c.hasGPUs {
-		if c.gpus, fault = gpusBehind(s); fault != nil {
-			return fault
-		}
+	if fault = c.readMore(s); fault != nil {
+		return fault
 	}
 	return c.record(&rec)
 }
 
 // noteMore looks, at the first job line, which fields there are behind those of the format: the GPUs, if the
-// header has the machine's. It notes that others are not read.
-func (c *cleaner) noteMore(fields int) {
+// header has the machine's, and what the trace of Frontier has. It notes that others are not read.
+func (c *cleaner) noteMore(line []byte) {
+	fields := len(bytes.Fields(line))
 	read, last := numFields, "eighteenth"
-	if c.hasGPUs = c.trace.Header.Number(keyGPUs) > 0; c.hasGPUs {
+	c.more.fields, c.more.gpus = fields > numFields, c.trace.Header.Number(keyGPUs) > 0
+	if c.more.gpus {
 		read, last = numFields+1, "nineteenth"
 	}
-	if fields > read {
+	if nodes, _ := nodesBehind(line); fields > read && nodes == 0 {
 		c.trace.Warnings = append(c.trace.Warnings, fmt.Sprintf(
 			"the first job line has %d fields: those behind the %s are not read", fields, last))
 	}

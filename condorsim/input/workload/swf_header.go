@@ -10,7 +10,7 @@ import (
 
 // keysOfJobs are the keys of lines that a change of the jobs or the machine makes untrue.
 func keysOfJobs() []string {
-	return []string{"MaxJobs", "MaxRecords", keyEnd, "MaxProcs", keyMemory, keyGPUs}
+	return []string{"MaxJobs", "MaxRecords", keyEnd, "MaxProcs", keyNodes, keyMemory, keyGPUs}
 }
 
 // toWrite returns the header with what is true of the trace: the machine, and how many jobs it has.
@@ -30,6 +30,9 @@ func (t *Trace) toWrite() Header {
 	}
 	if h.processors() != t.Machine.Processors {
 		h["MaxProcs"] = strconv.FormatInt(t.Machine.Processors, 10)
+	}
+	if t.inNodes && h.Number(keyNodes) != t.Machine.Processors {
+		h[keyNodes] = strconv.FormatInt(t.Machine.Processors, 10)
 	}
 	switch {
 	case t.Machine.Memory == 0:

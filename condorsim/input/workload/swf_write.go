@@ -42,7 +42,7 @@ func (t *Trace) WriteSWF(w io.Writer) error {
 		rec, _ := lines.of(i)
 		text = appendLine(text[:0], &rec)
 		if recorded := t.Jobs[i].Recorded; recorded.hasLine() {
-			text = recorded.append(text[:0], &rec)
+			text = recorded.withNodes(recorded.append(text[:0], &rec), t.Jobs[i].Procs)
 		}
 		if t.Machine.GPUs > 0 {
 			text = t.Jobs[i].withGPUs(text)
@@ -95,7 +95,8 @@ func (l *lines) of(i int) (rec record, changed []int) {
 	if l.waitless || j.Ran() > j.Run {
 		rec[2] = -1 // a reader would take it to have happened with these times
 	}
-	if firstPositive(rec[4], rec[7]) != j.Procs {
+	asNodes := j.Recorded.nodes == j.Procs && !j.Recorded.merged // which the line says behind these fields
+	if !asNodes && firstPositive(rec[4], rec[7]) != j.Procs {
 		rec[4], rec[7] = j.Procs, j.Procs
 	}
 	if stated := j.stated(); stated > 0 || rec[8] > 0 {

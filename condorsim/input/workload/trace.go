@@ -91,6 +91,8 @@ type Recorded struct {
 	Line string
 	// place is where the line was in the file.
 	place int
+	// nodes is the width that the line says in nodes, behind the fields of the format; 0: none.
+	nodes int64
 	// merged says that the numbers of the line are those of another file.
 	merged bool
 }
@@ -136,6 +138,8 @@ type Trace struct {
 	Scavengers map[int64]bool
 	// waitless says that what really happened did not happen to these jobs: their waits are forgotten.
 	waitless bool
+	// inNodes says that the widths are nodes, and that MaxNodes of the header has those of the machine.
+	inNodes  bool
 	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
