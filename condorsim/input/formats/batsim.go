@@ -13,7 +13,7 @@ import (
 var Batsim = &Format{
 	Holds:      "a workload of Batsim",
 	Recognises: kinds.Batsim.Recognises,
-	Kind:       kinds.Batsim,
+	Sure:       true,
 	Read: func(text *packed.Reader, name string, o Options) (*Jobs, error) {
 		trace, err := batsim.Read(text, name, o.Options)
 		if err != nil {

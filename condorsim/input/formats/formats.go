@@ -35,9 +35,8 @@ type Format struct {
 	// Recognises reports whether a text may be in the format, by how it begins. The head has no
 	// blanks before it, and ends anywhere.
 	Recognises func(head []byte) bool
-	// Kind is the kind of file that this format reads; nil: it is none of those that have a name and are mostly
-	// not read.
-	Kind *kinds.Kind
+	// Sure says that a text that it recognises is in the format, whatever else it looks like.
+	Sure bool
 	// Read reads a text. Errors name the file, and the line if it is known.
 	Read func(text *packed.Reader, name string, o Options) (*Jobs, error)
 	// Description explains the format: a title, and lines below it.
@@ -50,8 +49,7 @@ type Format struct {
 
 // All lists the formats: general ones first, since of those that recognise a text the last counts.
 // The first takes what no other one recognises; its reader says what is wrong. It is also the one
-// that is written unless another is asked for. Package kinds lists what is recognised and not read, but for
-// the kinds of these formats.
+// that is written unless another is asked for. Package kinds lists what is recognised and not read.
 func All() []*Format {
 	return []*Format{SWF, Ads, Instance, Batsim}
 }
@@ -105,18 +103,18 @@ func Open(r io.Reader, name string) (*Source, error) {
 		return nil, err
 	}
 	head := text.Peek(1 << 12)
-	kind := kinds.Of(head)
-	if workload.IsSWF(head) || (kind == nil || kind.General) && workload.NamesFields(head) {
+	kind, format := kinds.Of(head), recognised(head)
+	switch {
+	case workload.IsSWF(head):
+		return &Source{SWF, text, name}, nil
+	case format.Sure:
+	case (kind == nil || kind.General) && workload.NamesFields(head):
 		return &Source{SWF, text, name}, nil // which says what is wrong with names
-	}
-	if f := reading(kind); f != nil {
-		return &Source{f, text, name}, nil
-	}
-	if kind != nil {
+	case kind != nil:
 		_ = text.Close() // it was only read
 		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
 	}
-	return &Source{recognised(head), text, name}, nil
+	return &Source{format, text, name}, nil
 }
 
 // OpenInstance opens a file that is said to hold an instance. It returns a *[workload.Error] if what it holds is
@@ -128,14 +126,11 @@ func OpenInstance(r io.Reader, name string) (*Source, error) {
 	}
 	head := bytes.TrimSpace(text.Peek(1 << 12))
 	other, swf, kind := recognised(head), workload.IsSWF(head), kinds.Of(head)
-	if f := reading(kind); f != nil {
-		other, kind = f, nil
-	}
-	if !swf && kind == nil && other.Kind == nil && (len(head) == 0 || head[0] == '{' || other == SWF) {
+	if !swf && !other.Sure && kind == nil && (len(head) == 0 || head[0] == '{' || other == SWF) {
 		return &Source{Instance, text, name}, nil
 	}
 	defer text.Close() //nolint:errcheck // only read
-	if kind != nil && !swf {
+	if kind != nil && !swf && !other.Sure {
 		return nil, &workload.Error{File: name, Problem: kind.Problem(), Hint: kind.Jobs}
 	}
 	return nil, &workload.Error{
@@ -167,16 +162,6 @@ func ReadFile(path string, o Options) (*Jobs, error) {
 	}
 	defer file.Close() //nolint:errcheck // only read
 	return Read(file, path, o)
-}
-
-// reading returns the format that reads a kind of file; nil if none does.
-func reading(kind *kinds.Kind) *Format {
-	all := All()
-	i := slices.IndexFunc(all, func(f *Format) bool { return f.Kind != nil && f.Kind == kind })
-	if i < 0 {
-		return nil
-	}
-	return all[i]
 }
 
 // recognised returns the format of a text that begins with head.
@@ -242,7 +227,7 @@ func Describe() string {
 		read.WriteString("\n" + f.Description)
 	}
 	for _, k := range kinds.All() {
-		if reading(k) != nil {
+		if k.Read {
 			continue
 		}
 		fmt.Fprintf(&known, "  %s\n", k.Holds)

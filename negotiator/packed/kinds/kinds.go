@@ -1,5 +1,5 @@
-// Package kinds says what a text looks like that is not read, and what to do instead. All that reads
-// files of users asks [Of] before it complains of a line: "line 1 is no number" helps nobody who gave
+// Package kinds says what a text looks like that is not read, or not everywhere, and what to do instead.
+// All that reads files of users asks [Of] before it complains of a line: "line 1 is no number" helps nobody who gave
 // an event log, a table or an archive.
 //
 // A kind is a [Kind] in a file of its relatives, and a line in [All].
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Kind is a kind of file that is recognised, and not read where there is no reader of jobs for it.
+// Kind is a kind of file that is recognised, and not read wherever something else is wanted.
 type Kind struct {
 	// Holds is what such a file holds: "the table that condor_status prints for people".
 	Holds string
@@ -20,12 +20,12 @@ type Kind struct {
 	Jobs, Slots string
 	// General says that a dialect of a format that is read may look the same.
 	General bool
+	// Read says that its jobs are read: it is refused only where slots or ads are wanted. Then Jobs says how
+	// what is read is printed.
+	Read bool
 
 	recognises func(head []byte) bool
 }
-
-// Recognises reports whether a text may be of the kind, by how it begins.
-func (k *Kind) Recognises(head []byte) bool { return k.recognises(head) }
 
 // What to do instead.
 const (
@@ -36,6 +36,7 @@ const (
 	jobAds   = "print the jobs' ads: condor_history -long, or condor_q -long"
 	textFile = "give a text file"
 	exported = "write out what it holds as text"
+	asIs     = "give it where jobs are wanted"
 	toLines  = `convert it: tr "\r" "\n"`
 	toUTF8   = "convert it: iconv -f UTF-16 -t UTF-8"
 
@@ -55,12 +56,22 @@ func All() []*Kind {
 // them. Comments above may tell what it is, or not.
 func Of(head []byte) *Kind {
 	head = bytes.TrimLeft(head, blanks)
-	bare := head
-	for bytes.HasPrefix(bare, []byte("#")) {
-		_, bare, _ = bytes.Cut(bare, []byte("\n"))
-		bare = bytes.TrimLeft(bare, blanks)
+	return last(All(), head, bare(head))
+}
+
+// bare returns a text without the comments above it.
+func bare(head []byte) []byte {
+	for bytes.HasPrefix(head, []byte("#")) {
+		_, head, _ = bytes.Cut(head, []byte("\n"))
+		head = bytes.TrimLeft(head, blanks)
 	}
-	return last(All(), head, bare)
+	return head
+}
+
+// Recognises reports whether a text is of the kind, by how it begins.
+func (k *Kind) Recognises(head []byte) bool {
+	head = bytes.TrimLeft(head, blanks)
+	return k.recognises(head) || k.recognises(bare(head))
 }
 
 const blanks = " \t\r\n"
@@ -75,6 +86,12 @@ func last(list []*Kind, heads ...[]byte) (found *Kind) {
 	return found
 }
 
+// read marks a kind whose jobs are read.
+func read(k *Kind) *Kind {
+	k.Read = true
+	return k
+}
+
 // Ads says what to do where ads are wanted, of whatever they are.
 func (k *Kind) Ads() string {
 	if k.Slots == SlotAds {
@@ -84,7 +101,12 @@ func (k *Kind) Ads() string {
 }
 
 // Problem says what a file of the kind is, for an error.
-func (k *Kind) Problem() string { return "looks like " + k.Holds + ", which is not read" }
+func (k *Kind) Problem() string {
+	if k.Read {
+		return "looks like " + k.Holds + ", which holds jobs"
+	}
+	return "looks like " + k.Holds + ", which is not read"
+}
 
 // text returns a kind of text, which matches one of some expressions. Slots are to be had from
 // condor_status, whatever the kind.

@@ -54,7 +54,7 @@ var (
 		`^\{\s*"jobs"\s*:\s*\[\s*\]\s*(\}|,\s*"(meta|warnings|errors|last_\w+)"\s*:)`)
 
 	// Batsim is a workload of the simulator Batsim. It has jobs and no ads.
-	Batsim = text("a workload of Batsim", toSWF, `^\{(?s:.*)"(nb_res|subtime|profiles)"\s*:`)
+	Batsim = read(text("a workload of Batsim", asIs, `^\{(?s:.*)"(nb_res|subtime|profiles)"\s*:`))
 
 	// gwf is the format of the Grid Workloads Archive, whose 29 fields begin as those of SWF.
 	gwf = text("a trace in the Grid Workloads Format",
