@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,12 +23,9 @@ func TestRoundTripOfTheArchive(t *testing.T) {
 		trace, err := workload.Open(path, workload.Options{Memory: 1 << 20})
 		require.NoError(t, err)
 		var text bytes.Buffer
-		begin := time.Now()
 		require.NoError(t, batsim.Write(trace, &text))
-		size := text.Len()
 		again, err := batsim.Read(&text, name+".batsim.json", workload.Options{})
 		require.NoError(t, err)
-		t.Logf("%s: %d jobs, %d bytes, %v", name, len(again.Jobs), size, time.Since(begin))
 		same(t, trace, again)
 
 		var lines bytes.Buffer

@@ -15,7 +15,7 @@ package batsim
 const keyTrace = "condorsim"
 
 // shortest is how long a job runs by Batsim, in seconds, that has no run time: a delay must be above 0.
-const shortest = 0.001
+const shortest = "0.001"
 
 // machine is what a trace says besides its jobs and processors.
 type machine struct {

@@ -167,12 +167,15 @@ func TestWrite(t *testing.T) {
 		Jobs: []workload.Job{
 			{ID: 1, Run: 60, Estimate: 100, Procs: 4, User: "alice", Memory: 50, GPUs: 2, HasWaited: true},
 			{ID: 2, Submit: 5, Run: 0, Estimate: 1, Procs: 1, Origin: workload.Assumed},
-			{ID: 3, Submit: 5, Run: 60, Estimate: 60, Procs: 1, Origin: workload.Raised, Beside: 30,
-				After: &workload.Preceding{ID: 1, Think: -1}},
+			{
+				ID: 3, Submit: 5, Run: 60, Estimate: 60, Procs: 1, Origin: workload.Raised, Beside: 30,
+				After: &workload.Preceding{ID: 1, Think: -1},
+			},
 		},
 	}
 	var text strings.Builder
 	require.NoError(t, batsim.Write(trace, &text))
+	//nolint:testifylint // its lines count, too
 	require.Equal(t, `{
  "nb_res": 4,
  "condorsim": {"memory":100,"gpus":2,"filled":true,"header":{"UnixStartTime":"800000000"}},

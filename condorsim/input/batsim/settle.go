@@ -2,6 +2,7 @@ package batsim
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -69,9 +70,7 @@ func (f *file) trace(name string, o workload.Options) (*workload.Trace, error) {
 	if len(scavengers) > 0 {
 		t.Scavengers = scavengers
 	}
-	for key, value := range f.machine.Header {
-		t.Header[key] = value
-	}
+	maps.Copy(t.Header, f.machine.Header)
 	if !numbered {
 		t.Warnings = append(t.Warnings, "the names of jobs are no numbers: the jobs are numbered from 1, as they are in the file")
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
@@ -32,8 +33,8 @@ func Write(t *workload.Trace, w io.Writer) error {
 	runs, between := map[int64]bool{}, "\n"
 	ids, after := t.Numbered()
 	for i := range t.Jobs {
-		line, err := lineOf(t, i, ids[i], after[i])
-		if err != nil {
+		var line string
+		if line, err = lineOf(t, i, ids[i], after[i]); err != nil {
 			return fmt.Errorf("write workload %s: job %d: %w", t.Name, t.Jobs[i].ID, err)
 		}
 		_, _ = fmt.Fprintf(out, "%s  %s", between, line)
@@ -43,9 +44,9 @@ func Write(t *workload.Trace, w io.Writer) error {
 	_, _ = out.WriteString("\n ],\n \"profiles\": {")
 	between = "\n"
 	for _, run := range slices.Sorted(maps.Keys(runs)) {
-		delay := fmt.Sprint(run)
+		delay := strconv.FormatInt(run, 10)
 		if run == 0 {
-			delay = fmt.Sprint(shortest)
+			delay = shortest
 		}
 		_, _ = fmt.Fprintf(out, `%s  %q: {"type": "delay", "delay": %s}`, between, profileOf(run), delay)
 		between = ",\n"

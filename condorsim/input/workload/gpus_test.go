@@ -46,7 +46,8 @@ func TestANineteenthFieldWithoutTheKeyIsNotRead(t *testing.T) {
 
 func TestCollectedGPUs(t *testing.T) {
 	jobs := []workload.Job{
-		{ID: 1, Run: 5, Estimate: 9, Procs: 1, GPUs: 2}, {ID: 2, Run: 5, Estimate: 9, Procs: 1},
+		{ID: 1, Run: 5, Estimate: 9, Procs: 1, GPUs: 2},
+		{ID: 2, Run: 5, Estimate: 9, Procs: 1},
 		{ID: 3, Run: 5, Estimate: 9, Procs: 1, GPUs: 9},
 	}
 	counted := workload.Cleaning{JobsRead: 3, HeldBefore: 1}
