@@ -153,8 +153,11 @@ func fromHistory(h *history.History, t *workload.Trace, pool *pools.Description,
 			}
 		}
 		if beyond > 0 {
-			w.Unheeded = append(w.Unheeded, fmt.Sprintf("RequestGPUs, Requirements and ConcurrencyLimits of %d jobs, as the "+
-				"machine has no ads of slots: --pool gives some", beyond))
+			what := "RequestGPUs, Requirements and ConcurrencyLimits of %d jobs"
+			if t.Machine.GPUs > 0 {
+				what = "Requirements and ConcurrencyLimits, if any, of %d jobs that have these or ask for GPUs"
+			}
+			w.Unheeded = append(w.Unheeded, fmt.Sprintf(what+", as the machine has no ads of slots: --pool gives some", beyond))
 		}
 		return w, nil
 	}

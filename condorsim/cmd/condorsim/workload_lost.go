@@ -85,7 +85,11 @@ func (f dropFlags) check(jobs *formats.Jobs, file string, target *formats.Format
 		if asked && !has(func(j workload.Job) bool { return j.Memory > 0 }) {
 			say("memory (unless --memory gives that of the machine)", "resources")
 		}
+		gpus := has(func(j workload.Job) bool { return j.GPUs > 0 })
 		for _, what := range h.Beyond {
+			if what == "gpus" && gpus {
+				continue // the trace has them, see below
+			}
 			if slices.Contains(history.Attributes(), what) {
 				say(what, "requirements")
 			} else {
