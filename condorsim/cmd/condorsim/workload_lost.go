@@ -72,51 +72,76 @@ func (f rewriteFlags) read(p *process, file string, in *jobsFile, x change, out 
 // check returns an error that names what would be lost of jobs if their trace were written in the format,
 // and may not be.
 func (f dropFlags) check(jobs *formats.Jobs, file string, target *formats.Format) error {
-	var lost []string
-	drop := map[string]bool{}
-	say := func(what, kind string) {
-		if !slices.Contains(f.Drop, kind) {
-			lost, drop[kind] = append(lost, what), true
+	var names, flag []string
+	kinds := map[string]bool{}
+	for _, l := range append(lostOfAds(jobs), lostInSWF(jobs, target)...) {
+		if !slices.Contains(f.Drop, l.kind) {
+			names, kinds[l.kind] = append(names, l.what), true
 		}
 	}
-	has := func(asks func(workload.Job) bool) bool { return slices.ContainsFunc(jobs.Jobs, asks) }
-	if h := jobs.History; h != nil {
-		asked := slices.ContainsFunc(h.Jobs, func(j history.Job) bool { return j.Memory > 0 })
-		if asked && !has(func(j workload.Job) bool { return j.Memory > 0 }) {
-			say("memory (unless --memory gives that of the machine)", "resources")
-		}
-		gpus := has(func(j workload.Job) bool { return j.GPUs > 0 })
-		for _, what := range h.Beyond {
-			if what == "gpus" && gpus {
-				continue // the trace has them, see below
-			}
-			if slices.Contains(history.Attributes(), what) {
-				say(what, "requirements")
-			} else {
-				say(what, "resources")
-			}
-		}
-	}
-	if target == formats.SWF {
-		if jobs.Machine.GPUs == 0 && has(func(j workload.Job) bool { return j.GPUs > 0 }) {
-			say("gpus (unless --gpus gives those of the machine)", "resources")
-		}
-		if has(func(j workload.Job) bool { return j.Release > 0 }) {
-			say("earliest starts", "requirements")
-		}
-		if has(func(j workload.Job) bool { return jobs.Scavengers[j.ID] }) {
-			say("scavengers", "requirements")
-		}
-	}
-	if lost == nil {
+	if names == nil {
 		return nil
 	}
-	var flag []string
-	for _, kind := range []string{"resources", "requirements"} {
-		if drop[kind] || slices.Contains(f.Drop, kind) {
+	for _, kind := range []string{ofResources, ofRequirements} {
+		if kinds[kind] || slices.Contains(f.Drop, kind) {
 			flag = append(flag, kind)
 		}
 	}
 	return fmt.Errorf("%s: its jobs ask for what %s has no place for: %s; --drop %s has it left out, and condorsim "+
-		"run reads the file as it is", file, target.Holds, strings.Join(lost, ", "), strings.Join(flag, ","))
+		"run reads the file as it is", file, target.Holds, strings.Join(names, ", "), strings.Join(flag, ","))
+}
+
+// loss is what is lost of jobs in another format, and the kind of it that --drop names.
+type loss struct{ what, kind string }
+
+// The kinds of what is lost.
+const (
+	ofResources    = "resources"
+	ofRequirements = "requirements"
+)
+
+// lostOfAds lists what a trace does not have of job ads.
+func lostOfAds(jobs *formats.Jobs) (lost []loss) {
+	h := jobs.History
+	if h == nil {
+		return nil
+	}
+	asked := slices.ContainsFunc(h.Jobs, func(j history.Job) bool { return j.Memory > 0 })
+	if asked && !slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.Memory > 0 }) {
+		lost = append(lost, loss{"memory (unless --memory gives that of the machine)", ofResources})
+	}
+	gpus := slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.GPUs > 0 })
+	for _, what := range h.Beyond {
+		switch {
+		case what == "gpus" && gpus: // the trace has them
+		case slices.Contains(history.Attributes(), what):
+			lost = append(lost, loss{what, ofRequirements})
+		default:
+			lost = append(lost, loss{what, ofResources})
+		}
+	}
+	return lost
+}
+
+// lostInSWF lists what SWF cannot say of a trace; nothing of it is lost in other formats.
+func lostInSWF(jobs *formats.Jobs, target *formats.Format) (lost []loss) {
+	if target != formats.SWF {
+		return nil
+	}
+	for _, c := range []struct {
+		asks func(workload.Job) bool
+		loss
+	}{
+		{
+			func(j workload.Job) bool { return j.GPUs > 0 && jobs.Machine.GPUs == 0 },
+			loss{"gpus (unless --gpus gives those of the machine)", ofResources},
+		},
+		{func(j workload.Job) bool { return j.Release > 0 }, loss{"earliest starts", ofRequirements}},
+		{func(j workload.Job) bool { return jobs.Scavengers[j.ID] }, loss{"scavengers", ofRequirements}},
+	} {
+		if slices.ContainsFunc(jobs.Jobs, c.asks) {
+			lost = append(lost, c.loss)
+		}
+	}
+	return lost
 }

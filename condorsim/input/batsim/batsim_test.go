@@ -41,11 +41,12 @@ func TestRead(t *testing.T) {
 
 func TestNamesThatAreNoNumbers(t *testing.T) {
 	const text = `{"nb_res": 2, "jobs": [{"id": "b", "subtime": 0, "res": 1, "profile": "p"},
-{"id": "a", "subtime": 0, "res": 1, "profile": "p"}], "profiles": {"p": {"type": "delay", "delay": 1}}}`
+{"id": "1", "subtime": 0, "res": 1, "profile": "p", "extra_data": {"after": 1}}], "profiles": {"p": {"type": "delay", "delay": 1}}}`
 	trace, err := read(t, text, workload.Options{})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), trace.Jobs[0].ID)
 	require.Equal(t, int64(2), trace.Jobs[1].ID)
+	require.Nil(t, trace.Jobs[1].After, "another job has the number now")
 	require.Equal(t, []string{"the names of jobs are no numbers: the jobs are numbered from 1, as they are in the file"},
 		trace.Warnings)
 }

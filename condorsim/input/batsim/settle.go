@@ -52,7 +52,7 @@ func (f *file) trace(name string, o workload.Options) (*workload.Trace, error) {
 		if settled.scavenger {
 			scavengers[settled.job.ID] = true
 		}
-		if o.Dependencies == workload.DependenciesIgnore {
+		if o.Dependencies == workload.DependenciesIgnore || !numbered { // else others have the numbers that are meant
 			settled.job.After = nil
 		}
 		if settled.job.Submit < last {
