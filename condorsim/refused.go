@@ -72,7 +72,7 @@ func (r *Rounds) trace(now backfill.Time) *workload.Trace {
 	state := r.n.State()
 	t := &workload.Trace{
 		Name:    fmt.Sprintf("%s at %d", r.w.Name, now),
-		Machine: workload.Machine{Processors: r.w.Capacity()[0], Memory: r.w.Memory()},
+		Machine: workload.Machine{Processors: r.w.Capacity()[0], Memory: r.w.Memory(), GPUs: r.w.gpus()},
 	}
 	first, starts := now, map[backfill.JobID]backfill.Time{}
 	for on := range state.Running() {
@@ -114,7 +114,7 @@ func (j *Job) instance() workload.Job {
 	}
 	return workload.Job{
 		ID: id, Submit: int64(j.Submit), Release: int64(j.Release), Run: int64(j.runs()),
-		Estimate: int64(max(j.Estimate, j.runs(), 1)), Procs: j.Cpus, Memory: j.Memory,
+		Estimate: int64(max(j.Estimate, j.runs(), 1)), Procs: j.Cpus, Memory: j.Memory, GPUs: j.GPUs,
 	}
 }
 

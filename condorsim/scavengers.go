@@ -99,7 +99,7 @@ func (w *Workload) fill(pool *pools.Description, f pools.Fill) error {
 		Submit: int64(w.Jobs[0].Submit), Run: int64(f.RunTime), Estimate: int64(f.RunTime), Procs: f.Cpus, User: pools.FillUser,
 	}
 	nodes, cpus, _ := pool.Pack.Chunks(like.Procs, 0)
-	ad, err := newRequestAds(pool, w.UnixStart).get(cpus, 0, &like)
+	ad, err := newRequestAds(pool, w.UnixStart).get(request{cpus: cpus}, &like)
 	if err != nil {
 		return err
 	}

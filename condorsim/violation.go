@@ -44,7 +44,7 @@ func (v *Violation) Save(dir string) (path string, err error) {
 func (v *Violation) trace() *workload.Trace {
 	t := &workload.Trace{
 		Name:    fmt.Sprintf("%s at %d", v.w.Name, v.At),
-		Machine: workload.Machine{Processors: v.w.Capacity()[0], Memory: v.w.Memory()},
+		Machine: workload.Machine{Processors: v.w.Capacity()[0], Memory: v.w.Memory(), GPUs: v.w.gpus()},
 		Filled:  v.w.hasFill, Scavengers: map[int64]bool{},
 	}
 	jobs := v.w.Jobs[v.from:v.to]

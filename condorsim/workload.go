@@ -125,6 +125,8 @@ type Job struct {
 	Run, Ran backfill.Time
 	// Cpus and Memory are the job's totals.
 	Cpus, Memory int64
+	// GPUs is how many its trace says that it needs in total; 0: none, or its ad says it.
+	GPUs int64
 	// BySlot says that what it requests depends on the slot: Cpus and Memory are what its ad alone tells.
 	BySlot bool
 	// Orphan says that the job it was to be submitted after is not in the trace any more.
@@ -239,4 +241,13 @@ func (w *Workload) Memory() int64 {
 		return w.Capacity()[i]
 	}
 	return 0
+}
+
+// gpus returns the GPUs of the slots if the jobs of a trace ask for some; else 0.
+func (w *Workload) gpus() int64 {
+	i := slices.Index(w.Schema.Resources, "gpus")
+	if i < 0 || !slices.ContainsFunc(w.Jobs, func(j Job) bool { return j.GPUs > 0 }) {
+		return 0
+	}
+	return w.Capacity()[i]
 }

@@ -22,7 +22,7 @@ func ReadingFor(pool *pools.Description, o formats.Options, orders ...string) fo
 		return o
 	}
 	bounds := pool.Bounds()
-	o.CPUs, o.Memory = cmp.Or(o.CPUs, bounds.Processors), cmp.Or(o.Memory, bounds.Memory)
+	o.CPUs, o.Memory, o.GPUs = cmp.Or(o.CPUs, bounds.Processors), cmp.Or(o.Memory, bounds.Memory), cmp.Or(o.GPUs, bounds.GPUs)
 	o.Ads.Schema, o.Ads.WithAds, o.Ads.Asked = pool.Schema, true, append(pool.Asked(), strings.ToLower(pools.ScavengerOfJobs))
 	o.Ads.SlotsHave = pool.Has()
 	for _, order := range orders {
@@ -153,8 +153,11 @@ func fromHistory(h *history.History, t *workload.Trace, pool *pools.Description,
 			}
 		}
 		if beyond > 0 {
-			w.Unheeded = append(w.Unheeded, fmt.Sprintf("RequestGPUs, Requirements and ConcurrencyLimits of %d jobs, as the "+
-				"machine has no ads of slots: --pool gives some", beyond))
+			what := "RequestGPUs, Requirements and ConcurrencyLimits of %d jobs"
+			if t.Machine.GPUs > 0 {
+				what = "Requirements and ConcurrencyLimits, if any, of %d jobs that have these or ask for GPUs"
+			}
+			w.Unheeded = append(w.Unheeded, fmt.Sprintf(what+", as the machine has no ads of slots: --pool gives some", beyond))
 		}
 		return w, nil
 	}

@@ -32,6 +32,9 @@ func FromTrace(t *workload.Trace, slots []*negotiator.Slot) (*Workload, error) {
 	if t.Machine.Memory == 0 {
 		schema.Resources = []string{"cpus"}
 	}
+	if t.Machine.GPUs > 0 {
+		schema.Resources = append(schema.Resources, "gpus")
+	}
 	machine, err := machineSlot(schema, t.Machine)
 	if err != nil {
 		return nil, err
@@ -59,7 +62,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 	for i := range t.Jobs {
 		j := &t.Jobs[i]
 		nodes, cpus, memory := pool.Pack.Chunks(j.Procs, j.Memory)
-		ad, err := ads.get(cpus, memory, j)
+		ad, err := ads.get(request{cpus: cpus, memory: memory, gpus: pool.Pack.Each(j.GPUs, nodes)}, j)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +72,7 @@ func OnPool(t *workload.Trace, pool *pools.Description) (*Workload, error) {
 			User: j.User, Labels: labels.of(j), Ad: ad, Enforced: !j.Lies, Scavenger: t.Scavengers[j.ID],
 		}
 		w.Jobs[i] = Job{
-			Job: &jobs[i], Run: backfill.Time(j.Run), Ran: backfill.Time(j.Ran()), Cpus: j.Procs, Memory: j.Memory,
+			Job: &jobs[i], Run: backfill.Time(j.Run), Ran: backfill.Time(j.Ran()), Cpus: j.Procs, Memory: j.Memory, GPUs: j.GPUs,
 			Lies: j.Lies, Origin: j.Origin, Waited: backfill.Time(j.Waited), HasWaited: j.HasWaited, WrongStart: j.WrongStart,
 		}
 		switch {
@@ -143,10 +146,15 @@ func machineSlot(schema negotiator.Schema, m workload.Machine) (*negotiator.Slot
 	ad.SetBool("PartitionableSlot", true)
 	ad.SetInt("Cpus", m.Processors)
 	ad.SetInt("Memory", m.Memory)
+	limits := "MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemory"
+	if m.GPUs > 0 {
+		ad.SetInt("GPUs", m.GPUs)
+		limits += " && MY.GPUs >= TARGET.RequestGPUs"
+	}
 	for _, attr := range [][2]string{
 		{"Requirements", slotRequirements},
 		{"START", "true"},
-		{"WithinResourceLimits", "MY.Cpus >= TARGET.RequestCpus && MY.Memory >= TARGET.RequestMemory"},
+		{"WithinResourceLimits", limits},
 	} {
 		if err := ad.SetExpr(attr[0], attr[1]); err != nil {
 			return nil, err
@@ -192,12 +200,14 @@ func newRequestAds(pool *pools.Description, start int64) *requestAds {
 	}
 }
 
-func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd, error) {
-	key, requirements := request{cpus: cpus, memory: memory}, memoryRequirements
+// get returns the ad of a job whose chunks ask for these amounts. A job that asks for no GPUs of its own asks for
+// those that the pool says jobs of its user do.
+func (r *requestAds) get(key request, j *workload.Job) (*classad.ClassAd, error) {
+	requirements := memoryRequirements
 	if !r.memory { // slots may not advertise memory
 		key.memory, requirements = 0, cpuRequirements
 	}
-	if r.gpuUsers[j.User] {
+	if key.gpus == 0 && r.gpuUsers[j.User] {
 		key.gpus = r.gpus
 	}
 	if r.owners {
@@ -237,7 +247,7 @@ func (r *requestAds) get(cpus, memory int64, j *workload.Job) (*classad.ClassAd,
 		ad.SetInt("Request"+negotiator.Attribute(resource), 0)
 	}
 	ad.SetInt("Request"+negotiator.Attribute(negotiator.Claims), 1) // it counts, if the pool counts jobs
-	ad.SetInt("RequestCpus", cpus)
+	ad.SetInt("RequestCpus", key.cpus)
 	ad.SetInt("RequestMemory", key.memory)
 	if key.gpus > 0 {
 		ad.SetInt("RequestGPUs", key.gpus)

@@ -143,10 +143,11 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/htcondor/accountant negotiator/packed/... condorsim/input/...",
 		"",
 	},
+	{"condorsim/input/batsim", "condorsim/input/workload", ""},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
 		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... " +
-			"condorsim/input/{eventlog,gwf,history,pbs,slurm,workload/...}",
+			"condorsim/input/{batsim,eventlog,gwf,history,pbs,slurm,workload/...}",
 		"classad condorsim",
 	},
 	{"condorsim/input/settle", "negotiator/packed condorsim/input/workload", ""},
@@ -166,8 +167,9 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/output/intervals", "condorsim/output/metrics", ""},
 	{
 		"condorsim/output/jobtable",
-		"backfill condorsim negotiator/packed condorsim/output/{spreadsheet,wholefile}", "classad negotiator",
+		"backfill condorsim negotiator/packed condorsim/output/{lanes,spreadsheet,wholefile}", "classad negotiator",
 	},
+	{"condorsim/output/lanes", "backfill condorsim negotiator", "backfill condorsim negotiator"},
 	{"condorsim/output/results", "backfill backfill/inwords condorsim/input/workload " +
 		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},

@@ -144,8 +144,8 @@ func (c *checker) trace(path string, t *Trace) {
 	if t.Pool != "" && t.Nodes != nil {
 		c.say(path+".nodes", "there is a pool already")
 	}
-	if (t.Pool != "" || t.Nodes != nil) && (t.CPUs != 0 || t.Memory != 0) {
-		c.say(path, "cpus and memory are those of one machine, and the pool says what there is instead")
+	if (t.Pool != "" || t.Nodes != nil) && (t.CPUs != 0 || t.Memory != 0 || t.GPUs != 0) {
+		c.say(path, "cpus, memory and gpus are those of one machine, and the pool says what there is instead")
 	}
 	if len(t.With)+len(t.Without) > 0 && t.Pool == "" && t.Nodes == nil {
 		c.say(path, "with and without change the slots of a pool, and there is none: name one as pool, or give nodes")

@@ -89,6 +89,7 @@ type Source struct {
 	File       string `yaml:"file"`
 	CPUs       int64  `yaml:"cpus"`
 	Memory     int64  `yaml:"memory"` // MiB
+	GPUs       int64  `yaml:"gpus" json:",omitempty"`
 	Clean      string `yaml:"clean"`
 	ProcsField string `yaml:"procs_field"`
 	Overrun    string `yaml:"overrun"`
@@ -167,6 +168,7 @@ func (s Source) within(whole Source) Source {
 	if s.Memory == 0 {
 		s.Memory = whole.Memory
 	}
+	s.GPUs = cmp.Or(s.GPUs, whole.GPUs)
 	if s.Clean == "" {
 		s.Clean = whole.Clean
 	}

@@ -30,7 +30,7 @@ func (s Source) options() workload.Options {
 	return workload.Options{
 		Clean: workload.Clean(s.Clean), ProcsField: workload.ProcsField(s.ProcsField),
 		Overrun: workload.Overrun(s.Overrun), Dependencies: workload.Dependencies(s.Dependencies),
-		CPUs: s.CPUs, Memory: s.Memory, Zone: s.Zone,
+		CPUs: s.CPUs, Memory: s.Memory, GPUs: s.GPUs, Zone: s.Zone,
 	}
 }
 
@@ -56,7 +56,7 @@ func (in *input) trace() (*formats.Jobs, error) {
 		for i, part := range parts {
 			traces[i] = part.Trace
 		}
-		machine := workload.Machine{Processors: in.CPUs, Memory: in.readingMemory()}
+		machine := workload.Machine{Processors: in.CPUs, Memory: in.readingMemory(), GPUs: in.GPUs}
 		whole = &formats.Jobs{Trace: workload.Merge(in.Name, machine, traces...)}
 	}
 	if err := change(whole, workload.Transform{Max: in.jobs, Load: in.Load}); err != nil {

@@ -344,12 +344,15 @@ func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) (
 
 // resources returns the resources of the pool that the trace runs on.
 func (in *input) resources() []string {
-	switch {
-	case in.pool != nil:
+	if in.pool != nil {
 		return in.pool.Schema.Resources
-	case in.Memory > 0 || in.Generate != nil && in.Generate.Memory > 0:
-		return []string{"cpus", "memory"}
-	default:
-		return []string{"cpus"}
 	}
+	list := []string{"cpus"}
+	if in.Memory > 0 || in.Generate != nil && in.Generate.Memory > 0 {
+		list = append(list, "memory")
+	}
+	if in.GPUs > 0 {
+		list = append(list, "gpus")
+	}
+	return list
 }

@@ -89,8 +89,9 @@ var helpTexts = cli.Texts{
 	"run_bound":                "Run time that a job counts as having at least in bounded slowdowns; 10 by default.",
 	"run_count_events":         "Count the profile events that textbook versions of conservative, pc or dc would scan.",
 	"run_compare_with_history": "Compare with what really happened to the same jobs, by the starts that their file records.",
-	"run_jobs_out":             "Write a row for each job; the end of the name says how: .csv, .csv.gz, .csv.zst or .parquet.",
-	"run_predictions":          "With --jobs-out: add columns with the run times that each job was planned with.",
+	"run_jobs_out": "Write a row for each job; the end of the name says how: .csv, .csv.gz, .csv.zst or " +
+		".parquet; .batsim.csv, .batsim.csv.gz and .batsim.csv.zst have the columns of Batsim.",
+	"run_predictions": "With --jobs-out: add columns with the run times that each job was planned with.",
 	"run_raw_names": "With --jobs-out: write names into CSV as they are, also those that a spreadsheet would take for " +
 		"formulas or, as 7.10, for other numbers; otherwise these have an apostrophe before them.",
 	"run_gantt": "Write a Gantt chart of the jobs, an HTML page that stands alone.",
@@ -105,6 +106,7 @@ var helpTexts = cli.Texts{
 	"trace_overrun":     "Jobs that ran longer than estimated: raise the estimate, or kill.",
 	"machine_cpus":      "Processors of the machine; by default what the trace's header says.",
 	"info_pool":         "Pool that the jobs ran on: slot ads, a description in YAML, or a built-in name.",
+	"machine_gpus":      "GPUs of the machine; by default MachineGPUs of the header, else GPUs are no resource.",
 	"machine_memory":    "Memory of the machine; by default MachineMemory of the header, else memory is no resource.",
 	"model_from": "Leave out jobs submitted before this time: a second of the trace, a Unix time, or a date such as " +
 		"2026-03-01 or 2026-03-01T12:00 (see condorsim workload scale --help).",
@@ -127,9 +129,9 @@ var helpTexts = cli.Texts{
 		"lognormal:MEDIAN:SIGMA (MiB per processor). The machine must have memory, see --memory.",
 	"model_seed": "Seed of what is drawn at random: models, failures of slots, jittered keys.",
 	"out_out": "Where to write the trace: standard output by default. The end of the name says the format, " +
-		".json or SWF, and the compression, .gz, .xz or .zst.",
-	"drop": "Job ads become a trace without resources (besides cpus and memory), requirements (and ranks and limits), or " +
-		"both; otherwise it is an error if their jobs have some.",
+		".json (an instance), .batsim.json or SWF, and the compression, .gz, .xz or .zst.",
+	"drop": "Jobs are written without resources (such as disk, or GPUs of a machine without any), requirements (also ranks, " +
+		"limits and earliest starts), or both, where the format has no place for them; otherwise that is an error.",
 	"merge_load":              "Scale the load of the merged trace: times between submissions are divided by F.",
 	"generate_estimate_model": "Estimates: accurate (the default), f:F, tsafrir or tsafrir:LONGEST.",
 	"generate_memory_model": "Memory: per-cpu:MIB or lognormal:MEDIAN:SIGMA (MiB per processor); by " +

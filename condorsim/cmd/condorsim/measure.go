@@ -16,6 +16,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/jobtable"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 )
@@ -58,6 +59,8 @@ func (c *runCommand) check() error {
 		return errors.New("--predictions adds columns to the table of jobs; say with --jobs-out where it goes")
 	case c.RawNames && c.JobsOut == "":
 		return errors.New("--raw-names is about the table of jobs; say with --jobs-out where it goes")
+	case c.Predictions && jobtable.IsBatsim(c.JobsOut):
+		return errors.New("--predictions: the table of Batsim has no columns for predictions; end its name with .csv alone")
 	case c.CountEvents && c.Fst != (fstFlag{}):
 		return errors.New("--fst and --count-events: ask for one at a time")
 	case c.Eta != 0 && (c.CountEvents || c.Fst != (fstFlag{})):
@@ -67,7 +70,7 @@ func (c *runCommand) check() error {
 	case c.Fst != (fstFlag{}) && c.settings().PredictsAgain():
 		return fmt.Errorf("--fst: %w", condorsim.ErrFairAgain)
 	default:
-		return cmp.Or(checkJitter(c.jitter()), machineFlags{c.Cpus, c.Memory}.onOne(c.Pool),
+		return cmp.Or(checkJitter(c.jitter()), machineFlags{c.Cpus, c.Memory, c.Gpus}.onOne(c.Pool),
 			c.checkMemory(c.Memory, c.Pool), c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
 	}
 }

@@ -42,6 +42,7 @@ type runCommand struct {
 
 	Cpus   int64  `group:"Pool" nonzero:"" placeholder:"N" help:"${run_cpus}"`
 	Memory int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
+	Gpus   int64  `group:"Pool" placeholder:"N" help:"${machine_gpus}"`
 	Pool   string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
 	// With and Without change the slots of the pool.
 	With    []string `group:"Pool" sep:"none" placeholder:"SLOTS" help:"${run_with}"`
@@ -244,21 +245,6 @@ func (c *runCommand) title(w *condorsim.Workload, policy backfill.PolicySpec) st
 		title += ", order " + order
 	}
 	return title
-}
-
-// machineText describes the machine or pool.
-func machineText(w *condorsim.Workload) string {
-	text := fmt.Sprintf("%d cpus", w.Capacity()[0])
-	switch n := len(w.Slots); {
-	case len(w.Bundles) > 0:
-		text += fmt.Sprintf(" in %d partitions", len(w.Bundles))
-	case n > 1:
-		text += fmt.Sprintf(" of %d slots", n)
-	}
-	if m := w.Memory(); m > 0 {
-		text += fmt.Sprintf(" with %d MiB", m)
-	}
-	return text
 }
 
 // mostPercent is the rarest that garbage is collected.

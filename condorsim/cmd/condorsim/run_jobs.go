@@ -124,13 +124,13 @@ func (c *runCommand) suits(format *formats.Format, pool bool) error {
 	case format == formats.Instance && (c.Jobs != 0 || c.Load != 0 || c.changes() || c.memoryFlags != memoryFlags{}):
 		return errors.New("--jobs, --load and flags that change a trace say how it is read; an instance is taken as it is")
 	default:
-		return trace.suits(format, machineFlags{c.Cpus, c.Memory}, cmp.Or(c.Workload, c.Instance))
+		return trace.suits(format, machineFlags{c.Cpus, c.Memory, c.Gpus}, cmp.Or(c.Workload, c.Instance))
 	}
 }
 
 // read reads the jobs and changes them as the flags say.
 func (c *runCommand) read(p *process, in *formats.Source, pool *pools.Description) (*formats.Jobs, error) {
-	opts := c.withAds(c.options(machineFlags{c.Cpus, c.reading(c.Memory)}, c.MemoryModel))
+	opts := c.withAds(c.options(machineFlags{c.Cpus, c.reading(c.Memory), c.Gpus}, c.MemoryModel))
 	opts, x := condorsim.ReadingFor(pool, opts, c.Order), c.transform(c.Load, c.Jobs)
 	err := c.complete(p, &x)
 	if err = errors.Join(err, opts.Validate(), x.Validate()); err != nil {
@@ -159,6 +159,10 @@ func (c *runCommand) tell(trace *formats.Jobs, format *formats.Format, logger hc
 	if n := trace.Cleaning.TooMuchMemory; n > 0 {
 		logger.Warn("dropped jobs that need more memory than the machine has", "count", n, "jobs",
 			abridge(workload.Dropped(trace.Drops, workload.WhyTooMuchMemory)))
+	}
+	if n := trace.Cleaning.TooManyGPUs; n > 0 {
+		logger.Warn("dropped jobs that need more GPUs than the machine has", "count", n, "jobs",
+			abridge(workload.Dropped(trace.Drops, workload.WhyTooManyGPUs)))
 	}
 	for _, doubt := range trace.Doubts() {
 		logger.Warn(doubt)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
@@ -48,4 +49,19 @@ func (f memoryFlags) complete(p *process, x *change) error {
 	defer file.Close() //nolint:errcheck // only read
 	x.MemoryFrom, err = formats.ReadMemory(file, f.MemoryFrom)
 	return err
+}
+
+// machineText describes the machine or pool.
+func machineText(w *condorsim.Workload) string {
+	text := fmt.Sprintf("%d cpus", w.Capacity()[0])
+	switch n := len(w.Slots); {
+	case len(w.Bundles) > 0:
+		text += fmt.Sprintf(" in %d partitions", len(w.Bundles))
+	case n > 1:
+		text += fmt.Sprintf(" of %d slots", n)
+	}
+	if m := w.Memory(); m > 0 {
+		text += fmt.Sprintf(" with %d MiB", m)
+	}
+	return text
 }

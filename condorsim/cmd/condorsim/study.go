@@ -38,6 +38,7 @@ type studyCommand struct {
 
 	Cpus      int64  `group:"Pool" nonzero:"" placeholder:"N" help:"${run_cpus}"`
 	Memory    int64  `group:"Pool" placeholder:"MIB" help:"${run_memory}"`
+	Gpus      int64  `group:"Pool" placeholder:"N" help:"${machine_gpus}"`
 	Pool      string `group:"Pool" placeholder:"FILE" help:"${run_pool}"`
 	Placement string `group:"Pool" enum:"rank,pack,spread" default:"rank" help:"${run_placement}"`
 
@@ -235,7 +236,7 @@ func (c *studyCommand) look(p *process, logger hclog.Logger) (*condorsim.Workloa
 func (c *studyCommand) asRun() *runCommand {
 	return &runCommand{
 		File: c.File, Workload: c.Workload, Jobs: c.Jobs, traceFlags: c.traceFlags,
-		modelFlags: modelFlags{From: c.From, Until: c.Until}, Cpus: c.Cpus, Memory: c.Memory, Pool: c.Pool,
+		modelFlags: modelFlags{From: c.From, Until: c.Until}, Cpus: c.Cpus, Memory: c.Memory, Gpus: c.Gpus, Pool: c.Pool,
 		With: c.With, Without: c.Without, Placement: c.Placement, Policy: "each policy", Order: c.Order,
 		Bound: metrics.DefaultBound, Gantt: string(c.HTML),
 		priorityFlags: c.priorityFlags, estimateFlags: c.estimateFlags,

@@ -47,7 +47,7 @@ func (c *studyCommand) sweepOf(w *condorsim.Workload, options []map[string]strin
 		return text
 	}
 	base := sweep.Trace{Name: asItIs, Pool: c.poolFile(), Source: sweep.Source{
-		File: c.Workload, CPUs: c.Cpus, Memory: c.Memory, Clean: unless("papers", c.Clean),
+		File: c.Workload, CPUs: c.Cpus, Memory: c.Memory, GPUs: c.Gpus, Clean: unless("papers", c.Clean),
 		ProcsField: unless("allocated", c.ProcsField), Overrun: unless("raise", c.Overrun), Max: c.Jobs, From: c.From,
 		Until: c.Until, EstimateAttr: strings.Join(c.EstimateAttr, ","), Dependencies: unless("honour", c.Dependencies),
 		Zone: c.Zone,
@@ -186,6 +186,7 @@ func (c *studyCommand) command() string {
 	number("jobs", float64(c.Jobs))
 	number("cpus", float64(c.Cpus))
 	number("memory", float64(c.Memory))
+	number("gpus", float64(c.Gpus))
 	flag("estimate-attr", c.EstimateAttr...)
 	flag("zone", c.Zone)
 	for _, choice := range [][3]string{

@@ -41,6 +41,7 @@ type traceFlags struct {
 type machineFlags struct {
 	Cpus   int64 `group:"Pool" nonzero:"" placeholder:"N" help:"${machine_cpus}"`
 	Memory int64 `group:"Pool" placeholder:"MIB" help:"${machine_memory}"`
+	Gpus   int64 `group:"Pool" placeholder:"N" help:"${machine_gpus}"`
 }
 
 // onOne returns an error if a pool takes the place of the machine.
@@ -48,7 +49,7 @@ func (f machineFlags) onOne(pool string) error {
 	if pool == "" || f == (machineFlags{}) {
 		return nil
 	}
-	return errors.New("--cpus and --memory are those of one machine, and --pool says what there is instead; leave them out")
+	return errors.New("--cpus, --memory and --gpus are those of one machine, and --pool says what there is instead; leave them out")
 }
 
 // modelFlags change a trace after reading.
@@ -73,7 +74,7 @@ func (f traceFlags) options(m machineFlags, memoryModel string) workload.Options
 	return workload.Options{
 		Clean: workload.Clean(f.Clean), ProcsField: workload.ProcsField(f.ProcsField),
 		MemoryModel: workload.MemoryModel(memoryModel), Overrun: workload.Overrun(f.Overrun),
-		CPUs: m.Cpus, Memory: m.Memory, Dependencies: workload.Dependencies(f.Dependencies),
+		CPUs: m.Cpus, Memory: m.Memory, GPUs: m.Gpus, Dependencies: workload.Dependencies(f.Dependencies),
 		Zone: f.Zone,
 	}
 }
@@ -119,15 +120,19 @@ func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) e
 		return fmt.Errorf("--clean strong is for traces; %s holds job ads", formats.Shown(file))
 	case ads && given(f.Dependencies, "honour"):
 		return fmt.Errorf("--dependencies is about the preceding jobs that a trace names; %s holds job ads", formats.Shown(file))
-	case f.Zone != "" && slices.Contains([]*formats.Format{formats.SWF, formats.Ads, formats.Instance}, format):
+	case f.Zone != "" && slices.Contains([]*formats.Format{
+		formats.SWF, formats.Ads, formats.Instance, formats.Batsim, formats.GWF,
+	}, format):
 		return fmt.Errorf("--zone is that of the dates of an accounting; %s holds %s, which has none", formats.Shown(file),
 			format.Holds)
+	case format == formats.Batsim && (given(f.ProcsField, "allocated") || given(f.Clean, "papers") && f.Clean != "none"):
+		return fmt.Errorf("--procs-field and --clean go by fields of SWF; %s holds a workload of Batsim", formats.Shown(file))
 	case !ads && len(f.EstimateAttr) > 0:
 		return errors.New("--estimate-attr says how job ads are read; the workload holds none")
 	case format == formats.Instance && (m != machineFlags{} || given(f.Clean, "papers") ||
 		given(f.ProcsField, "allocated") || given(f.Overrun, "raise") || given(f.Dependencies, "honour")):
-		return errors.New("--cpus, --memory, --clean, --procs-field, --overrun and --dependencies say how a trace is read; " +
-			"an instance is taken as it is")
+		return errors.New("--cpus, --memory, --gpus, --clean, --procs-field, --overrun and --dependencies say how a trace is " +
+			"read; an instance is taken as it is")
 	default:
 		return nil
 	}

@@ -136,7 +136,7 @@ func (c *mergeCommand) Run(p *process) error {
 		out.also = append(out.also, workload.Change{What: "UnixStartTime: the traces have no common clock"})
 	}
 	merged, err := x.of(p, workload.Merge(strings.Join(names, "+"),
-		workload.Machine{Processors: c.Cpus, Memory: c.Memory}, traces...))
+		workload.Machine{Processors: c.Cpus, Memory: c.Memory, GPUs: c.Gpus}, traces...))
 	if err != nil {
 		return cli.Bad(err)
 	}

@@ -20,18 +20,20 @@ type convertCommand struct {
 
 // Help is shown below the flags.
 func (*convertCommand) Help() string {
-	return `From SWF to SWF every line stays as it is, and flags that say how to read it are refused. Job ads are cleaned and become a trace of one machine, as
-large as they ever were together unless --cpus says otherwise. What jobs ask for besides cpus and memory, and
-what they require of slots, has no place in it: that is named, and --drop has it left out. From SWF to a JSON instance ` +
-		`the jobs are cleaned; --clean none
-keeps all that can run. An instance has neither users nor a header, and SWF has no place for the results
-that an instance expects.
+	return `From SWF to SWF every line stays as it is, and flags that say how to read it are refused. From or to
+another format the jobs are cleaned; --clean none keeps all that can run. Job ads become a trace of one
+machine, as large as they ever were together unless --cpus says otherwise. What jobs ask for besides cpus and
+memory, and what they require of slots, has no place in it: that is named, and --drop has it left out. An
+instance has no header, and other formats have no place for the results that it expects. SWF has the GPUs of
+jobs in a nineteenth field, if the machine has some (--gpus). Batsim's workloads have memory, users and
+whatever else Batsim has no field for in extra_data.
 
 Examples:
   condorsim workload convert trace.swf.gz --out trace.swf.zst
   condorsim workload convert history.ads --drop resources,requirements --out history.swf.gz
   condorsim workload convert small.json --out small.swf
-  condorsim workload convert small.swf --out small.json`
+  condorsim workload convert small.swf --out small.json
+  condorsim workload convert trace.swf.gz --out trace.batsim.json`
 }
 
 // Run converts.

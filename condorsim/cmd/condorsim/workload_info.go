@@ -26,7 +26,7 @@ type infoCommand struct {
 // Help is shown below the flags.
 func (*infoCommand) Help() string {
 	return `Prints the header, the job lines by their status, what cleaning drops, the offered load, and how
-widths, run times, accuracy of estimates, memory and submissions are distributed; of job ads also GPUs,
+widths, run times, accuracy of estimates, memory and submissions are distributed, and GPUs; of job ads also
 disk and what else they ask for. With --pool the load is that of the pool, for each resource.
 
 Examples:
@@ -52,7 +52,7 @@ func (c *infoCommand) Run(p *process) error {
 			return cli.Bad(err)
 		}
 		capacity = pool.Capacity()
-		o.CPUs, o.Memory = capacity["cpus"], capacity["memory"]
+		o.CPUs, o.Memory, o.GPUs = capacity["cpus"], capacity["memory"], capacity["gpus"]
 	}
 	reading := condorsim.ReadingFor(pool, c.withAds(o))
 	reading.Ads.WithOthers = true

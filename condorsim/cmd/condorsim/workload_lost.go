@@ -11,7 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 )
 
-// dropFlags say what may be lost where job ads become a trace.
+// dropFlags say what may be lost where jobs are written in another format.
 type dropFlags struct {
 	Drop []string `group:"Workload" enum:"resources,requirements" placeholder:"WHAT" help:"${drop}"`
 }
@@ -52,80 +52,96 @@ func (f rewriteFlags) read(p *process, file string, in *jobsFile, x change, out 
 	if err := f.suits(in.Format, f.machineFlags, file); err != nil {
 		return nil, err
 	}
-	if in.Format != formats.Ads && len(f.Drop) > 0 {
-		return nil, errors.New("--drop says what job ads may lose; the workload holds none")
+	if in.Format == formats.SWF && len(f.Drop) > 0 {
+		return nil, errors.New("--drop says what may be lost of jobs in other formats; nothing is of SWF")
 	}
-	if x.Memory == "" {
-		opts = keepingMemory(opts, in.Format, out.format)
-	}
+	opts.KeepRequests = x.Memory == "" && out.format != formats.Instance && (in.Format != formats.SWF || out.format != formats.SWF)
 	jobs, err := p.readFrom(in, f.withAds(opts))
 	if err != nil {
 		return nil, err
 	}
-	if err = f.check(jobs, out.format); err != nil {
+	if err = f.check(jobs, formats.Shown(file), out.format); err != nil {
 		return nil, err
 	}
-	changed, err := x.of(p, jobs.Trace)
-	if err != nil {
-		return nil, err
+	if n := jobs.Cleaning.HeldBefore; n > 0 {
+		out.also = append(out.also, workload.Change{What: "held before they could run, submitted when they could", Lines: n})
 	}
-	return withoutAnyMemory(changed), nil
+	return x.of(p, jobs.Trace)
 }
-
-// anyMemory is more than jobs have.
-const anyMemory = 1_000_000_000_000 // MiB
 
 // check returns an error that names what would be lost of jobs if their trace were written in the format,
 // and may not be.
-func (f dropFlags) check(jobs *formats.Jobs, target *formats.Format) error {
-	if jobs.History == nil {
-		return nil
-	}
-	var lost []string
-	drop := map[string]bool{}
-	say := func(what, kind string) {
-		if !slices.Contains(f.Drop, kind) {
-			lost, drop[kind] = append(lost, what), true
+func (f dropFlags) check(jobs *formats.Jobs, file string, target *formats.Format) error {
+	var names, flag []string
+	kinds := map[string]bool{}
+	for _, l := range append(lostOfAds(jobs), lostInSWF(jobs, target)...) {
+		if !slices.Contains(f.Drop, l.kind) {
+			names, kinds[l.kind] = append(names, l.what), true
 		}
 	}
-	asked := slices.ContainsFunc(jobs.History.Jobs, func(j history.Job) bool { return j.Memory > 0 })
-	if asked && !slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.Memory > 0 }) {
-		say("memory (unless --memory gives that of the machine)", "resources")
-	}
-	for _, what := range jobs.History.Beyond {
-		if slices.Contains(history.Attributes(), what) {
-			say(what, "requirements")
-		} else {
-			say(what, "resources")
-		}
-	}
-	if lost == nil {
+	if names == nil {
 		return nil
 	}
-	var flag []string
-	for _, kind := range []string{"resources", "requirements"} {
-		if drop[kind] || slices.Contains(f.Drop, kind) {
+	for _, kind := range []string{ofResources, ofRequirements} {
+		if kinds[kind] || slices.Contains(f.Drop, kind) {
 			flag = append(flag, kind)
 		}
 	}
 	return fmt.Errorf("%s: its jobs ask for what %s has no place for: %s; --drop %s has it left out, and condorsim "+
-		"run reads the ads as they are", formats.Shown(jobs.History.Name), target.Holds, strings.Join(lost, ", "),
-		strings.Join(flag, ","))
+		"run reads the file as it is", file, target.Holds, strings.Join(names, ", "), strings.Join(flag, ","))
 }
 
-// keepingMemory has job ads that become lines of SWF read with their memory, also for a machine that has
-// none.
-func keepingMemory(opts workload.Options, in, target *formats.Format) workload.Options {
-	if in == formats.Ads && target == formats.SWF && opts.Memory == 0 {
-		opts.Memory = anyMemory
+// loss is what is lost of jobs in another format, and the kind of it that --drop names.
+type loss struct{ what, kind string }
+
+// The kinds of what is lost.
+const (
+	ofResources    = "resources"
+	ofRequirements = "requirements"
+)
+
+// lostOfAds lists what a trace does not have of job ads.
+func lostOfAds(jobs *formats.Jobs) (lost []loss) {
+	h := jobs.History
+	if h == nil {
+		return nil
 	}
-	return opts
+	asked := slices.ContainsFunc(h.Jobs, func(j history.Job) bool { return j.Memory > 0 })
+	if asked && !slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.Memory > 0 }) {
+		lost = append(lost, loss{"memory (unless --memory gives that of the machine)", ofResources})
+	}
+	gpus := slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.GPUs > 0 })
+	for _, what := range h.Beyond {
+		switch {
+		case what == "gpus" && gpus: // the trace has them
+		case slices.Contains(history.Attributes(), what):
+			lost = append(lost, loss{what, ofRequirements})
+		default:
+			lost = append(lost, loss{what, ofResources})
+		}
+	}
+	return lost
 }
 
-// withoutAnyMemory takes the machine's memory away that keepingMemory gave it.
-func withoutAnyMemory(t *workload.Trace) *workload.Trace {
-	if t.Machine.Memory == anyMemory {
-		t.Machine.Memory = 0
+// lostInSWF lists what SWF cannot say of a trace; nothing of it is lost in other formats.
+func lostInSWF(jobs *formats.Jobs, target *formats.Format) (lost []loss) {
+	if target != formats.SWF {
+		return nil
 	}
-	return t
+	for _, c := range []struct {
+		asks func(workload.Job) bool
+		loss
+	}{
+		{
+			func(j workload.Job) bool { return j.GPUs > 0 && jobs.Machine.GPUs == 0 },
+			loss{"gpus (unless --gpus gives those of the machine)", ofResources},
+		},
+		{func(j workload.Job) bool { return j.Release > 0 }, loss{"earliest starts", ofRequirements}},
+		{func(j workload.Job) bool { return jobs.Scavengers[j.ID] }, loss{"scavengers", ofRequirements}},
+	} {
+		if slices.ContainsFunc(jobs.Jobs, c.asks) {
+			lost = append(lost, c.loss)
+		}
+	}
+	return lost
 }

@@ -99,8 +99,12 @@ func (o *outFile) changes(trace *workload.Trace) []workload.Change {
 		return append(trace.Changes(), o.also...)
 	}
 	count := trace.Cleaning
+	unknown := workload.Change{What: "unknown estimates, now the run time", Lines: count.EstimateUnknown}
+	if o.format == formats.Batsim {
+		unknown.Lines = 0 // such a job has no walltime
+	}
 	all := append(o.also, []workload.Change{
-		{What: "unknown estimates, now the run time", Lines: count.EstimateUnknown},
+		unknown,
 		{What: "estimates raised to the run time", Lines: count.EstimateRaised},
 		{What: "run times cut to the estimate", Lines: count.RunCut},
 	}...)

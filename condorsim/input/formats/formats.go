@@ -53,7 +53,7 @@ type Format struct {
 // The first takes what no other one recognises; its reader says what is wrong. It is also the one
 // that is written unless another is asked for. Package kinds lists what is recognised and not read.
 func All() []*Format {
-	return []*Format{SWF, Ads, Instance, Slurm, PBS, GWF, EventLog}
+	return []*Format{SWF, Ads, Instance, Batsim, Slurm, PBS, GWF, EventLog}
 }
 
 // Options say how to read jobs.
@@ -185,20 +185,24 @@ func begins(expressions ...string) func(head []byte) bool {
 }
 
 // Named returns the format in which a trace is written into a file of that name: the first one that
-// is written unless the name ends with the extension of another. It is an error if the name ends with
+// is written unless the name ends with the extension of another, of several the longest. It is an error if the name ends with
 // what stands for something else, such as .csv.
 func Named(file string) (*Format, error) {
 	_, plain := packed.ByName(file)
 	var extensions []string
+	var named *Format
 	all := All()
 	for _, f := range all {
 		if f.Write == nil {
 			continue
 		}
-		if strings.EqualFold(filepath.Ext(plain), f.Extension) {
-			return f, nil
+		if strings.HasSuffix(strings.ToLower(plain), f.Extension) && (named == nil || len(f.Extension) > len(named.Extension)) {
+			named = f
 		}
 		extensions = append(extensions, f.Extension)
+	}
+	if named != nil {
+		return named, nil
 	}
 	if end := strings.TrimLeft(filepath.Ext(plain), ".0123456789"); end != "" && end != "txt" { // trace-1.2 is a name
 		return nil, fmt.Errorf("%s: no trace is written as %s; end the name with %s, and with .gz, .xz or .zst to have "+

@@ -54,6 +54,10 @@ func TestRecognise(t *testing.T) {
 			"{\n  \"MyType\": \"SubmitEvent\",\n  \"EventTypeNumber\": 0\n}", "[ EventTypeNumber = 0 ]",
 			"<c>\n    <a n=\"MyType\"><s>SubmitEvent</s></a>\n<a n=\"EventTypeNumber\"><i>0</i></a>",
 		}},
+		{formats.Batsim, []string{
+			`{"nb_res": 4, "jobs": [{"id": "1", "subtime": 0}], "profiles": {}}`, "{\n \"jobs\": [\n  {\"id\": \"1\", \"subtime\": 0",
+			`{"profiles": {}}`,
+		}},
 	} {
 		for _, text := range c.texts {
 			source, err := formats.Open(strings.NewReader(text), "x")
@@ -80,10 +84,8 @@ func TestFormatsThatAreNotRead(t *testing.T) {
 			"sacct -a -P"
 	)
 	for text, want := range map[string]string{
-		`{"nb_res": 4, "jobs": [{"id": "1", "subtime": 0}], "profiles": {}}`: "x: looks like a workload of Batsim" + toSWF,
-		"{\n \"jobs\": [\n  {\"id\": \"1\", \"subtime\": 0":                  "x: looks like a workload of Batsim" + toSWF,
-		"JobID           JobName  Partition\n------- ---------- -----\n":     sacctTable,
-		"       JobID\n------------\n":                                       sacctTable,
+		"JobID           JobName  Partition\n------- ---------- -----\n": sacctTable,
+		"       JobID\n------------\n":                                   sacctTable,
 		"17|bash|COMPLETED|0:0\n": "x: looks like rows of sacct without titles, which is not read; print the titles: sacct -P " +
 			"without --noheader",
 		"             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n": squeue,
@@ -121,6 +123,7 @@ func TestOpenInstance(t *testing.T) {
 			"name it without --instance",
 		"1 0 -1 60 2 -1 -1 2 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n": "x: holds a trace in the Standard Workload Format and no " +
 			"instance; name it without --instance",
+		`{"nb_res": 4, "jobs": [], "profiles": {}}`: "x: holds a workload of Batsim and no instance; name it without --instance",
 		`{"jobs": []}`:                         "x: holds the accounting of Slurm and no instance; name it without --instance",
 		"JobID|JobName|State\n1|a|COMPLETED\n": "x: holds the accounting of Slurm and no instance; name it without --instance",
 	} {

@@ -21,10 +21,10 @@ var Instance = &Format{
 	Write:     func(t *workload.Trace, to io.Writer) error { return t.WriteInstance(to) },
 	Extension: ".json",
 	Description: `Instances, small workloads in JSON
-  Times are in seconds, memory is in MiB for the whole job; memory 0 is none. An estimate is at least 1
-  and at least the run time. A job may have a "release": it does not start before that instant. It may
-  have a "user", a "group" and a "queue", which are names, and "scavenger": true if it is one whatever the
-  pool says. "filled": true says that the jobs that fill the pool are among these already. "expected" may
+  Times are in seconds, memory is in MiB for the whole job; memory 0 is none. Machine and jobs may
+  have "gpus". An estimate is at least 1 and at least the run time. A job may have a "release": it does not
+  start before that instant. It may have a "user", a "group" and a "queue", which are names, and
+  "scavenger": true if it is one whatever the pool says. "filled": true says that the jobs that fill the pool are among these already. "expected" may
   hold results, and is not needed:
 
 {

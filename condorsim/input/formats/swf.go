@@ -24,6 +24,7 @@ var SWF = &Format{
   Lines that begin with ; are the header, of which "; MaxProcs: N" gives the processors of the machine;
   "; UnixStartTime: S" and "; TimeZoneString: Europe/Paris" say when second 0 was, for expressions of ads.
   Memory of the machine is "; MachineMemory: N", in MiB; MaxMemory is a limit of jobs, and not heeded.
+  Its GPUs are "; MachineGPUs: N"; then a nineteenth number of each line is the GPUs of the job.
   Each other line is a job, 18 numbers with blanks, tabs, semicolons, commas or bars between them; -1 is
   unknown, and a job whose submit time is unknown is left out. Of numbers with decimals, run time and
   requested time are rounded up and others down. Lines that begin with # are skipped. A first line may
@@ -43,6 +44,9 @@ var SWF = &Format{
   A job that names a job of a line before as preceding is submitted after the end of that one and the
   think time; where that is unknown (-1), when it was or at that end, whichever is later. If that job is
   left out, it is submitted when it was; so are all with --dependencies ignore.
+
+  The trace of Frontier has 21 fields: behind those above the job's GPUs, a soft limit, and a text such as
+  frontier:excl:2500x112, whose 2500 nodes are the width of the job. Its machine has MaxNodes of them.
 
   ; MaxProcs: 4
   1 0 -1 60 2 -1 -1 2 100 -1 1 7 -1 -1 -1 -1 -1 -1

@@ -186,7 +186,9 @@ func (h *History) Trace(o workload.Options) (*workload.Trace, error) {
 	jobs := make([]workload.Job, len(h.Jobs))
 	var widest int64
 	for i := range h.Jobs {
-		jobs[i] = h.Jobs[i].Job
+		if jobs[i] = h.Jobs[i].Job; o.GPUs == 0 && !o.KeepRequests {
+			jobs[i].GPUs = 0 // who runs them says that they are not heeded
+		}
 		widest = max(widest, jobs[i].Procs)
 	}
 	if o.CPUs == 0 {

@@ -254,6 +254,9 @@ func (c *collector) request(ad *classad.ClassAd, j *Job) (chunk backfill.Vector,
 	if i := slices.Index(resources, "memory"); i >= 0 {
 		j.Memory = chunk[i] * nodes
 	}
+	if i := slices.Index(resources, "gpus"); i >= 0 {
+		j.GPUs = chunk[i] * nodes
+	}
 	return chunk, nil
 }
 

@@ -158,7 +158,7 @@ const (
 func (o *Outage) Random() bool { return o.MTBF > 0 || o.Lasts[1] > 0 }
 
 // Bounds returns the machine to read a trace with if the pool replaces the trace's own machine. It
-// has [backfill.MaxChunks] processors and, if the pool has memory, all the memory a job can ask
+// has [backfill.MaxChunks] processors and, if the pool has memory or GPUs, as much of them as a job can ask
 // for. So no job is dropped for its size; the simulation holds those that are too large for the
 // pool. A nil pool returns the zero value, which keeps the trace's machine.
 func (p *Description) Bounds() (m workload.Machine) {
@@ -168,6 +168,9 @@ func (p *Description) Bounds() (m workload.Machine) {
 	m.Processors = backfill.MaxChunks
 	if p.HasMemory() {
 		m.Memory = backfill.MaxInputAmount
+	}
+	if p.Capacity()["gpus"] > 0 {
+		m.GPUs = workload.AnyGPUs
 	}
 	return m
 }
@@ -371,6 +374,10 @@ func (p Pack) Chunks(cpus, memory int64) (nodes, chunkCpus, chunkMemory int64) {
 	nodes = ceil(cpus, most)
 	return nodes, ceil(cpus, nodes), ceil(memory, nodes)
 }
+
+// Each returns how much of an amount each of some chunks has. As all chunks are alike, together they may
+// have more than the job requested: of 2 GPUs for 3 chunks, each has one.
+func (Pack) Each(amount, nodes int64) int64 { return ceil(amount, nodes) }
 
 // ceil returns a/b, rounded up; a must not be negative.
 func ceil(a, b int64) int64 {

@@ -12,7 +12,8 @@ type cleaner struct {
 	file       string
 	opts       Options
 	text       []byte // of the line, if it is to be kept
-	commented  int    // how long the kept comments are together
+	more       more
+	commented  int // how long the kept comments are together
 	trace      *Trace
 	lastSubmit int64                           // of the previous job line
 	highestID  int64                           // so far
@@ -62,7 +63,11 @@ func (c *cleaner) record(rec *record) *Error {
 	}
 	c.lastSubmit = submit
 
-	procs := c.processors(rec)
+	processors := c.processors(rec)
+	procs := cmp.Or(c.more.width, processors)
+	if processors <= 0 {
+		processors = procs
+	}
 	switch {
 	case c.drops(CleanPartial) && 2 <= status && status <= 4:
 		c.trace.drop(&count.Partial, id, WhyPartial)
@@ -100,7 +105,7 @@ func (c *cleaner) record(rec *record) *Error {
 	}
 	c.trace.Jobs = append(c.trace.Jobs, Job{
 		ID: id, Submit: submit, Run: played, Estimate: estimate,
-		Procs: procs, Memory: c.memory(rec, procs), Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9], c.text),
+		Procs: procs, Memory: c.memory(rec, processors), GPUs: c.more.ofJob, Wait: max(rec[2], 0), Recorded: c.recorded(rec[6], rec[9], c.text),
 		Waited: max(rec[2], 0), HasWaited: rec[2] >= 0 && (status != 5 || run > 0), // else it was cancelled
 		User: c.label(0, rec[11]), Group: c.label(1, rec[12]), Executable: c.label(2, rec[13]),
 		Queue: c.label(3, rec[14]), Origin: origin, Beside: beside, After: c.preceding(rec),
@@ -229,7 +234,7 @@ func (c *cleaner) recorded(used, requested int64, line []byte) *Recorded {
 	if !c.opts.KeepRecorded {
 		return nil
 	}
-	return &Recorded{Used: max(used, 0), Requested: max(requested, 0), Line: string(line), place: c.trace.Cleaning.Lines}
+	return &Recorded{Used: max(used, 0), Requested: max(requested, 0), Line: string(line), place: c.trace.Cleaning.Lines, nodes: c.more.width}
 }
 
 func firstPositive(a, b int64) int64 {
@@ -279,7 +284,8 @@ func (c *cleaner) finish() (*Trace, error) {
 		}
 	}
 	c.trace.Warnings = append(c.trace.Warnings, c.headerDoubts()...)
-	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory()}
+	c.settleMore()
+	machine := Machine{Processors: c.machineProcessors(), Memory: c.machineMemory(), GPUs: c.machineGPUs()}
 	if machine.Processors == 0 {
 		return nil, &Error{
 			File: c.file, Problem: c.trace.Header.withoutProcessors(),
@@ -290,11 +296,12 @@ func (c *cleaner) finish() (*Trace, error) {
 	if machine.Memory == 0 && c.opts.MemoryModel.IsField() {
 		return nil, c.opts.MemoryModel.without(c.file)
 	}
-	if machine.Memory == 0 { // memory is no resource
+	if machine.Memory == 0 && !c.opts.KeepRequests { // memory is no resource
 		for i := range c.trace.Jobs {
 			c.trace.Jobs[i].Memory = 0
 		}
 	}
+	c.heedGPUs()
 	c.order()
 	c.trace.Jobs = slices.DeleteFunc(c.trace.Jobs, c.trace.neverFits)
 	if count.OutOfOrder > 0 {
@@ -312,6 +319,9 @@ func (c *cleaner) machineProcessors() int64 {
 	if c.opts.CPUs > 0 {
 		return c.opts.CPUs
 	}
+	if c.trace.inNodes {
+		return firstPositive(c.trace.Header.Number(keyNodes), c.trace.Header.Number("MaxProcs"))
+	}
 	return c.trace.Header.processors()
 }
 
@@ -328,8 +338,10 @@ func (t *Trace) neverFits(j Job) bool {
 	switch {
 	case j.Procs > t.Machine.Processors:
 		t.drop(&t.Cleaning.TooWide, j.ID, WhyTooWide)
-	case j.Memory > t.Machine.Memory:
+	case j.Memory > t.Machine.Memory && t.Machine.Memory > 0:
 		t.drop(&t.Cleaning.TooMuchMemory, j.ID, WhyTooMuchMemory)
+	case j.GPUs > t.Machine.GPUs && t.Machine.GPUs > 0:
+		t.drop(&t.Cleaning.TooManyGPUs, j.ID, WhyTooManyGPUs)
 	default:
 		return false
 	}
@@ -350,9 +362,6 @@ func Collect(name string, jobs []Job, counted Cleaning, opts Options) (*Trace, e
 	for i, j := range jobs {
 		j.Run, j.Estimate, j.Origin, j.Beside = c.times(j.Run, j.Estimate)
 		j.Recorded = c.recorded(0, int64(1024*float64(j.Memory)/float64(j.Procs)), nil)
-		if opts.Memory == 0 {
-			j.Memory = 0
-		}
 		c.trace.holds = c.trace.holds || j.Held
 		c.trace.Jobs[i] = j
 	}

@@ -15,6 +15,7 @@
 //     is otherwise than in the file.
 //   - [OpenInstance] and [ReadInstance] read a JSON [Instance]: a trace of some dozen jobs and, per
 //     policy, the results a scheduler must reach.
+//   - gpus.go and frontier.go read what some traces have behind the fields of the format.
 //   - [Error] says where a file is wrong: file, line, field, and what to do.
 //
 // Package generate, below, makes up traces; package packed compresses.

@@ -19,14 +19,17 @@ type Header map[string]string
 func standardKeys() []string {
 	return []string{
 		"Version", "Computer", "Installation", "Acknowledge", "Information", "Conversion", "MaxJobs", "MaxRecords",
-		"Preemption", keyStart, "TimeZone", "TimeZoneString", "StartTime", keyEnd, "MaxNodes", "MaxProcs",
-		"MaxRuntime", "MaxMemory", keyMemory, "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions",
+		"Preemption", keyStart, "TimeZone", "TimeZoneString", "StartTime", keyEnd, keyNodes, "MaxProcs",
+		"MaxRuntime", "MaxMemory", keyMemory, keyGPUs, "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions",
 		"Partitions", "Partition",
 	}
 }
 
 // keyStart is the key of the Unix time at which the trace starts.
 const keyStart = "UnixStartTime"
+
+// keyNodes is the key of the nodes of the machine.
+const keyNodes = "MaxNodes"
 
 // keyEnd is the key of the time at which the trace ends.
 const keyEnd = "EndTime"
@@ -105,7 +108,7 @@ func (h Header) Names(key string) map[int64]string {
 
 // processors returns the processors of the machine; 0 if the header does not say.
 func (h Header) processors() int64 {
-	return firstPositive(h.Number("MaxProcs"), h.Number("MaxNodes"))
+	return firstPositive(h.Number("MaxProcs"), h.Number(keyNodes))
 }
 
 // Bounds of what is stored, as a small compressed file can have a header of gigabytes. Values in the
@@ -159,12 +162,16 @@ func headerLine(s string) (key, value string, found bool) {
 // it, the digits up to the point would count: one processor of "1.5", and second 1 of "1e9".
 func (c *cleaner) halfNumber(key, value string) *Error {
 	switch key {
-	case "MaxProcs", "MaxNodes":
+	case "MaxProcs", keyNodes:
 		if c.opts.CPUs > 0 {
 			return nil
 		}
 	case keyMemory:
 		if c.opts.Memory > 0 {
+			return nil
+		}
+	case keyGPUs:
+		if c.opts.GPUs > 0 {
 			return nil
 		}
 	case keyStart:

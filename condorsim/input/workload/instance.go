@@ -41,6 +41,7 @@ type instanceFile struct {
 	Name       string              `json:"name"`
 	Processors int64               `json:"processors"`
 	Memory     int64               `json:"memory"`
+	GPUs       int64               `json:"gpus"`
 	Filled     bool                `json:"filled"`
 	Jobs       []instanceJob       `json:"jobs"`
 	Expected   map[string]Expected `json:"expected"`
@@ -53,6 +54,7 @@ type instanceJob struct {
 	Estimate int64 `json:"estimate"`
 	Procs    int64 `json:"procs"`
 	Memory   int64 `json:"memory"`
+	GPUs     int64 `json:"gpus"`
 	Release  int64 `json:"release"`
 	After    int64 `json:"after"` // the id of the preceding job; 0: none
 	Think    int64 `json:"think"`
@@ -102,11 +104,11 @@ func ReadInstance(from io.Reader, path string) (*Instance, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&file); err != nil {
-		return nil, jsonFault(path, text, decoder.InputOffset(), err)
+		return nil, FaultOfJSON(path, text, decoder.InputOffset(), err, describesInstances)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, jsonFault(path, text, decoder.InputOffset(),
-			errors.New("there is more behind the end of the instance"))
+		return nil, FaultOfJSON(path, text, decoder.InputOffset(),
+			errors.New("there is more behind the end of the instance"), describesInstances)
 	}
 	if problem := file.problem(); problem != "" {
 		return nil, &Error{File: path, Problem: problem, Hint: "correct the instance"}
@@ -124,6 +126,9 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 	}
 	_, _ = fmt.Fprintf(out, "{\n \"name\": %s,\n \"processors\": %d,\n \"memory\": %d,\n", name,
 		t.Machine.Processors, t.Machine.Memory)
+	if t.Machine.GPUs > 0 {
+		_, _ = fmt.Fprintf(out, " \"gpus\": %d,\n", t.Machine.GPUs)
+	}
 	if t.Filled {
 		_, _ = out.WriteString(" \"filled\": true,\n")
 	}
@@ -135,8 +140,11 @@ func (t *Trace) WriteInstance(w io.Writer) error {
 			j.ID = int64(i) + 1
 		}
 		more := ""
+		if j.GPUs > 0 {
+			more = fmt.Sprintf(`, "gpus": %d`, j.GPUs)
+		}
 		if j.Release != 0 {
-			more = fmt.Sprintf(`, "release": %d`, j.Release)
+			more += fmt.Sprintf(`, "release": %d`, j.Release)
 		}
 		if predecessors != nil && predecessors[i] >= 0 {
 			more += fmt.Sprintf(`, "after": %d, "think": %d`, t.precedes(i, predecessors, anew), j.After.Think)
@@ -172,9 +180,11 @@ func (j *Job) origin() string {
 	return text.String()
 }
 
-// jsonFault returns the error of the decoder with its place: that of the fault if the decoder tells
-// where it is, else the one at which the decoder stopped.
-func jsonFault(path string, text []byte, offset int64, err error) error {
+const describesInstances = "condorsim workload formats describes instances"
+
+// FaultOfJSON returns the error of a decoder of JSON with its place: that of the fault if the decoder tells
+// where it is, else the one at which the decoder stopped. The hint says what to do.
+func FaultOfJSON(path string, text []byte, offset int64, err error, hint string) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -190,7 +200,7 @@ func jsonFault(path string, text []byte, offset int64, err error) error {
 		}
 	}
 	fault := &Error{
-		File: path, Problem: inwords.JSON(err), Hint: "condorsim workload formats describes instances", Err: err,
+		File: path, Problem: inwords.JSON(err), Hint: hint, Err: err,
 	}
 	fault.point(text, int(max(0, min(offset, int64(len(text))))))
 	return fault
@@ -227,6 +237,8 @@ func (f *instanceFile) problem() string {
 		return fmt.Sprintf("processors: %d: must be from 1 to 1e12", f.Processors)
 	case f.Memory < 0 || f.Memory > maxNumber:
 		return fmt.Sprintf("memory: %d: must be 0 (no memory) or MiB up to 1e12", f.Memory)
+	case f.GPUs < 0 || f.GPUs > maxNumber:
+		return fmt.Sprintf("gpus: %d: must be 0 (no GPUs) or a number up to 1e12", f.GPUs)
 	}
 	ids := map[int64]int{}
 	for i, j := range f.Jobs {
@@ -265,6 +277,7 @@ func (j instanceJob) problem() string {
 		{"estimate", j.Estimate, j.Run, "at least run, " + strconv.FormatInt(j.Run, 10)},
 		{"procs", j.Procs, 1, "at least 1"},
 		{"memory", j.Memory, 0, "at least 0"},
+		{"gpus", j.GPUs, 0, "at least 0"},
 		{"release", j.Release, 0, "at least 0, which is any time"},
 		{"after", j.After, 0, "at least 0, which is none"},
 		{"think", j.Think, -1, "at least -1, which is unknown"},
@@ -299,11 +312,16 @@ func (f *instanceFile) instance() *Instance {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Jobs[a].Submit, f.Jobs[b].Submit) })
 
-	trace := &Trace{Name: f.Name, Filled: f.Filled, Machine: Machine{Processors: f.Processors, Memory: f.Memory}}
+	trace := &Trace{Name: f.Name, Filled: f.Filled, Machine: Machine{
+		Processors: f.Processors, Memory: f.Memory, GPUs: f.GPUs,
+	}}
 	for _, i := range order {
 		j := f.Jobs[i]
 		if f.Memory == 0 {
 			j.Memory = 0 // memory is no resource
+		}
+		if f.GPUs == 0 {
+			j.GPUs = 0 // nor are GPUs
 		}
 		if i > 0 && f.Jobs[i].Submit < f.Jobs[i-1].Submit {
 			trace.Cleaning.OutOfOrder++
@@ -315,7 +333,7 @@ func (f *instanceFile) instance() *Instance {
 			trace.Scavengers[j.ID] = true
 		}
 		trace.Jobs = append(trace.Jobs, Job{
-			ID: j.ID, Submit: j.Submit, Run: j.Run, Estimate: j.Estimate, Procs: j.Procs, Memory: j.Memory,
+			ID: j.ID, Submit: j.Submit, Run: j.Run, Estimate: j.Estimate, Procs: j.Procs, Memory: j.Memory, GPUs: j.GPUs,
 			Release: j.Release, After: j.after(), User: j.User, Group: j.Group, Queue: j.Queue,
 		})
 	}

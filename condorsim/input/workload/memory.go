@@ -98,7 +98,13 @@ func (m MemoryModel) without(trace string) error {
 		"say how much it has with --memory MIB", string(m), trace)
 }
 
-// wholeMiB rounds an amount to whole MiB, at least 1 and at most what the machine has.
-func wholeMiB(mib float64, m Machine) int64 {
-	return int64(min(max(math.Ceil(mib), 1), float64(m.Memory)))
+// wholeMiB rounds an amount to whole MiB, at least 1 and at most what the machine has, if it has any.
+func wholeMiB(mib float64, m Machine) int64 { return wholeOf(mib, m.Memory) }
+
+// wholeOf rounds an amount up, to at least 1 and at most what there is; 0: nobody knows.
+func wholeOf(amount float64, most int64) int64 {
+	if most == 0 {
+		most = maxNumber
+	}
+	return int64(min(max(math.Ceil(amount), 1), float64(most)))
 }

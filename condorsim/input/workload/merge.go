@@ -9,7 +9,7 @@ import (
 
 // Merge makes one trace of the jobs of several, such as the mixed workload of the IBB paper. Each
 // job is submitted as long after the first one as in its own trace; jobs of one instant are in the
-// order of the traces. If the machine has no processors or no memory, it gets the most that a
+// order of the traces. If the machine has no processors, memory or GPUs, it gets the most that a
 // machine of the traces has. Jobs that it cannot hold are dropped and counted.
 //
 // The jobs are numbered from 1. Users, groups, executables and queues of different traces are
@@ -20,10 +20,12 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 	for _, t := range traces {
 		biggest.Processors = max(biggest.Processors, t.Machine.Processors)
 		biggest.Memory = max(biggest.Memory, t.Machine.Memory)
+		biggest.GPUs = max(biggest.GPUs, t.Machine.GPUs)
 	}
 	merged.Machine = Machine{
 		Processors: cmp.Or(machine.Processors, biggest.Processors),
 		Memory:     cmp.Or(machine.Memory, biggest.Memory),
+		GPUs:       cmp.Or(machine.GPUs, biggest.GPUs),
 	}
 	names := distinctNames(traces)
 	numbers := []int64{0} // 0 stands for a job that is not there
@@ -34,6 +36,7 @@ func Merge(name string, machine Machine, traces ...*Trace) *Trace {
 			merged.Overrun = t.Overrun
 		}
 		merged.count(t, names[i])
+		merged.inNodes = merged.inNodes || t.inNodes
 		prefixed := prefixer(names[i])
 		predecessors, begin := t.Predecessors(), len(numbers)
 		for k, j := range t.Jobs {
@@ -129,6 +132,8 @@ func (count *Cleaning) add(c Cleaning) {
 		{&count.NoSubmit, c.NoSubmit},
 		{&count.TooWide, c.TooWide},
 		{&count.TooMuchMemory, c.TooMuchMemory},
+		{&count.TooManyGPUs, c.TooManyGPUs},
+		{&count.HeldBefore, c.HeldBefore},
 		{&count.BeyondMax, c.BeyondMax},
 		{&count.CutOut, c.CutOut},
 		{&count.PrecedingWrong, c.PrecedingWrong},

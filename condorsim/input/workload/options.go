@@ -62,13 +62,17 @@ type Options struct {
 	// Memory is MiB of the whole machine; 0: memory is no resource, unless the trace was written by
 	// [Trace.WriteSWF] for a machine with memory.
 	Memory int64
-	Load   float64 // see Transform, which has more such settings
+	// GPUs are those of the whole machine; 0: GPUs are no resource, unless the header of a trace says so.
+	GPUs int64
+	Load float64 // see Transform, which has more such settings
 	// Dependencies says whether jobs are submitted after the end of their preceding jobs.
 	Dependencies Dependencies
 	Max          int
 	// Zone is the name of the time zone of the clock by which a file writes dates, such as Europe/Paris; "":
 	// UTC. A trace in the Standard Workload Format has no dates.
 	Zone string
+	// KeepRequests keeps the memory and the GPUs that jobs ask for also if the machine has none, for writing them.
+	KeepRequests bool
 	// KeepRecorded keeps the lines of the file, and each job's memory as recorded, for a survey and for
 	// writing the trace again.
 	KeepRecorded bool
@@ -94,6 +98,7 @@ func (o Options) Validate() error {
 		"0 (as the header says) or a number of processors up to 1e12")
 	check(0 <= o.Memory && o.Memory <= maxNumber, "memory", o.Memory, "0 (no memory) or a number of MiB up to 1e12")
 	check(o.Zone == "" || loadZone(o.Zone) != nil, "zone", quoted(o.Zone), "a name of the IANA, such as Europe/Paris")
+	check(0 <= o.GPUs && o.GPUs <= maxNumber, "gpus", o.GPUs, "0 (no GPUs) or a number of GPUs up to 1e12")
 	errs = append(errs, Transform{Load: o.Load, Max: o.Max}.Validate())
 	return errors.Join(errs...)
 }

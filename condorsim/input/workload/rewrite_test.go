@@ -162,6 +162,10 @@ func anyLines(t *rapid.T) string {
 	number := func(name string, low, high int64) int64 { return rapid.Int64Range(low, high).Draw(t, name) }
 	var text strings.Builder
 	fmt.Fprintf(&text, "; MaxProcs: %d\n; UnixStartTime: 800000000\n; EndTime: never\n", number("machine", 1, 32))
+	gpus := number("gpus of the machine", -1, 2) > 0
+	if gpus {
+		text.WriteString("; MachineGPUs: 6\n")
+	}
 	submit := int64(0)
 	alone := rapid.Bool().Draw(t, "no job follows another")
 	for id := range number("jobs", 2, 12) {
@@ -173,13 +177,17 @@ func anyLines(t *rapid.T) string {
 			after = number("after", -1, 12)
 		}
 		fraction := rapid.SampledFrom([]string{"", ".0", ".5"})
-		fmt.Fprintf(&text, "%d %d%s %d %d%s %d %d.25 %d %d %d%s %d %d %d %d %d %d %d %d %d\n", id+1, submit,
+		fmt.Fprintf(&text, "%d %d%s %d %d%s %d %d.25 %d %d %d%s %d %d %d %d %d %d %d %d %d", id+1, submit,
 			fraction.Draw(t, "of submit"), number("wait", -1, 9), number("run", -1, 90), fraction.Draw(t, "of run"),
 			number("allocated", -1, 16), number("cpu", -1, 9), number("used", -1, 9000), number("requested", -1, 16),
 			number("time", -1, 120), fraction.Draw(t, "of time"), number("asked", -1, 9000), number("status", 0, 5),
 			number("user", -1, 3),
 			number("group", -1, 3), number("program", -1, 3), number("queue", 0, 3), number("partition", -1, 3), after,
 			number("think", -1, 60))
+		if gpus {
+			fmt.Fprintf(&text, " %d", number("gpus", -1, 8))
+		}
+		text.WriteString("\n")
 	}
 	return text.String()
 }
@@ -197,6 +205,7 @@ func TestAWrittenTraceRunsAsTheOriginal(t *testing.T) {
 			Overrun:      rapid.SampledFrom([]workload.Overrun{"raise", "kill"}).Draw(t, "overrun"),
 			Dependencies: rapid.SampledFrom([]workload.Dependencies{"honour", "ignore"}).Draw(t, "dependencies"),
 			CPUs:         rapid.SampledFrom([]int64{0, 0, 8, 64}).Draw(t, "cpus"), Memory: memory.Draw(t, "memory"),
+			GPUs: rapid.SampledFrom([]int64{0, 0, 4}).Draw(t, "gpus"),
 		}
 		x := workload.Transform{
 			From:          rapid.SampledFrom([]*int64{nil, nil, new(int64(30))}).Draw(t, "from"),

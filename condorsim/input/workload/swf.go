@@ -42,7 +42,9 @@ func Open(path string, opts Options) (*Trace, error) {
 // Lines count from 1. Blank lines are skipped; lines that begin with ';' are header or comment, those
 // with '#' comment. Dialects are read, too: commas, semicolons or bars between the fields, and a line of
 // column names above the jobs, which says where each field is. Of numbers with decimals, run time and requested time are rounded up and
-// others down. Fields after the eighteenth are ignored. Faults in the text are returned as *Error, wrong options
+// others down. Fields after the eighteenth are ignored, but for
+// the GPUs of jobs, the nineteenth, if the header has MachineGPUs, and those of
+// the trace of Frontier. Faults in the text are returned as *Error, wrong options
 // as the error of [Options.Validate].
 func ReadSWF(r io.Reader, name string, opts Options) (*Trace, error) {
 	if err := opts.Validate(); err != nil {
@@ -157,16 +159,26 @@ func (c *cleaner) line(s []byte) *Error {
 		return fault
 	}
 	if c.trace.Cleaning.JobsRead == 0 {
-		c.noteMore(len(bytes.Fields(s)))
+		c.noteMore(s)
+	}
+	if fault = c.readMore(s); fault != nil {
+		return fault
 	}
 	return c.record(&rec)
 }
 
-// noteMore notes that job lines have more fields than the format.
-func (c *cleaner) noteMore(fields int) {
-	if fields > numFields {
+// noteMore looks, at the first job line, which fields there are behind those of the format: the GPUs, if the
+// header has the machine's, and what the trace of Frontier has. It notes that others are not read.
+func (c *cleaner) noteMore(line []byte) {
+	fields := len(bytes.Fields(line))
+	read, last := numFields, "eighteenth"
+	c.more.fields, c.more.gpus = fields > numFields, c.trace.Header.Number(keyGPUs) > 0
+	if c.more.gpus {
+		read, last = numFields+1, "nineteenth"
+	}
+	if nodes, _ := nodesBehind(line); fields > read && nodes == 0 {
 		c.trace.Warnings = append(c.trace.Warnings, fmt.Sprintf(
-			"the first job line has %d fields: those behind the eighteenth are not read", fields))
+			"the first job line has %d fields: those behind the %s are not read", fields, last))
 	}
 }
 

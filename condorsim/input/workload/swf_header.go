@@ -9,7 +9,9 @@ import (
 )
 
 // keysOfJobs are the keys of lines that a change of the jobs or the machine makes untrue.
-func keysOfJobs() []string { return []string{"MaxJobs", "MaxRecords", keyEnd, "MaxProcs", keyMemory} }
+func keysOfJobs() []string {
+	return []string{"MaxJobs", "MaxRecords", keyEnd, "MaxProcs", keyNodes, keyMemory, keyGPUs}
+}
 
 // toWrite returns the header with what is true of the trace: the machine, and how many jobs it has.
 func (t *Trace) toWrite() Header {
@@ -29,11 +31,20 @@ func (t *Trace) toWrite() Header {
 	if h.processors() != t.Machine.Processors {
 		h["MaxProcs"] = strconv.FormatInt(t.Machine.Processors, 10)
 	}
+	if t.inNodes && h.Number(keyNodes) != t.Machine.Processors {
+		h[keyNodes] = strconv.FormatInt(t.Machine.Processors, 10)
+	}
 	switch {
 	case t.Machine.Memory == 0:
 		delete(h, keyMemory)
 	case h.Number(keyMemory) != t.Machine.Memory:
 		h[keyMemory] = strconv.FormatInt(t.Machine.Memory, 10)
+	}
+	switch {
+	case t.Machine.GPUs == 0:
+		delete(h, keyGPUs)
+	case h.Number(keyGPUs) != t.Machine.GPUs:
+		h[keyGPUs] = strconv.FormatInt(t.Machine.GPUs, 10)
 	}
 	return h
 }
@@ -142,6 +153,9 @@ func (t *Trace) Changes() (all []Change) {
 		if count > 0 {
 			all = append(all, Change{What: fieldName(n + 1), Lines: count})
 		}
+	}
+	if changed := t.changedGPUs(); changed > 0 {
+		all = append(all, Change{What: "GPUs, field 19", Lines: changed})
 	}
 	if moved := t.moved(); moved > 0 {
 		all = append(all, Change{What: "place of the line, by submit time", Lines: moved})

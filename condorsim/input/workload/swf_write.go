@@ -11,7 +11,7 @@ import (
 )
 
 // WriteSWF writes the trace in the Standard Workload Format: a header and a line of 18 fields for each
-// job. If the trace was read with [Options.KeepRecorded], the comments and the lines are those of the
+// job; if the machine has GPUs, those of the job are a nineteenth field, as the header's MachineGPUs says. If the trace was read with [Options.KeepRecorded], the comments and the lines are those of the
 // file, but for what was changed since: see [Trace.Changes]. If not, all jobs have the status 1
 // (completed), and if a number stands for several jobs, which ReadSWF does not accept, all are numbered
 // anew from 1.
@@ -28,12 +28,8 @@ import (
 //
 // Errors are those of w, and that a job is submitted before second 0, which the format cannot say.
 func (t *Trace) WriteSWF(w io.Writer) error {
-	if slices.ContainsFunc(t.Jobs, func(j Job) bool { return j.Lies }) {
-		return fmt.Errorf("write trace %s: %w", t.Name, ErrLies)
-	}
-	if len(t.Jobs) > 0 && t.Jobs[0].Submit < 0 {
-		return fmt.Errorf("write trace %s: job %d is submitted at %d: in SWF a time below 0 is unknown; add to all times",
-			t.Name, t.Jobs[0].ID, t.Jobs[0].Submit)
+	if err := t.Writable(); err != nil {
+		return err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	numbers := t.labelNumbers()
@@ -46,7 +42,10 @@ func (t *Trace) WriteSWF(w io.Writer) error {
 		rec, _ := lines.of(i)
 		text = appendLine(text[:0], &rec)
 		if recorded := t.Jobs[i].Recorded; recorded.hasLine() {
-			text = recorded.append(text[:0], &rec)
+			text = recorded.withNodes(recorded.append(text[:0], &rec), t.Jobs[i].Procs)
+		}
+		if t.Machine.GPUs > 0 {
+			text = t.Jobs[i].withGPUs(text)
 		}
 		if _, err := out.Write(append(text, '\n')); err != nil {
 			return fmt.Errorf("write trace %s: %w", t.Name, err)
@@ -96,7 +95,8 @@ func (l *lines) of(i int) (rec record, changed []int) {
 	if l.waitless || j.Ran() > j.Run {
 		rec[2] = -1 // a reader would take it to have happened with these times
 	}
-	if firstPositive(rec[4], rec[7]) != j.Procs {
+	asNodes := j.Recorded.nodes == j.Procs && !j.Recorded.merged // which the line says behind these fields
+	if !asNodes && firstPositive(rec[4], rec[7]) != j.Procs {
 		rec[4], rec[7] = j.Procs, j.Procs
 	}
 	if stated := j.stated(); stated > 0 || rec[8] > 0 {

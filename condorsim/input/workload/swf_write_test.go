@@ -84,6 +84,7 @@ func anyTrace(t *rapid.T) *workload.Trace {
 	trace := &workload.Trace{Name: "t", Machine: workload.Machine{
 		Processors: rapid.Int64Range(1, 100_000).Draw(t, "processors"),
 		Memory:     rapid.Int64Range(0, 1_000_000).Draw(t, "memory"),
+		GPUs:       rapid.Int64Range(0, 100).Draw(t, "gpus"),
 	}}
 	submit := rapid.Int64Range(0, 1e9).Draw(t, "submit")
 	for id := range rapid.Int64Range(1, 20).Draw(t, "jobs") {
@@ -93,6 +94,7 @@ func anyTrace(t *rapid.T) *workload.Trace {
 		j := workload.Job{
 			ID: id * 3, Submit: submit, Run: run,
 			Estimate: max(run, 1) + rapid.Int64Range(0, 1e6).Draw(t, "more"), Procs: procs,
+			GPUs:      rapid.Int64Range(0, trace.Machine.GPUs).Draw(t, "gpus of the job"),
 			HasWaited: rapid.Bool().Draw(t, "a wait is recorded"), User: label.Draw(t, "user"), Group: label.Draw(t, "group"),
 			Executable: label.Draw(t, "executable"), Queue: label.Draw(t, "queue"),
 		}
@@ -162,5 +164,5 @@ func TestWriteError(t *testing.T) {
 	}
 	early := &workload.Trace{Name: "early", Machine: workload.Machine{Processors: 1}, Jobs: []workload.Job{{ID: 7, Submit: -1, Procs: 1}}}
 	require.EqualError(t, early.WriteSWF(io.Discard),
-		"write trace early: job 7 is submitted at -1: in SWF a time below 0 is unknown; add to all times")
+		"write trace early: job 7 is submitted at -1: in a file a time below 0 is unknown; add to all times")
 }

@@ -94,6 +94,8 @@ type Recorded struct {
 	Line string
 	// place is where the line was in the file.
 	place int
+	// nodes is the width that the line says in nodes, behind the fields of the format; 0: none.
+	nodes int64
 	// merged says that the numbers of the line are those of another file.
 	merged bool
 }
@@ -140,7 +142,9 @@ type Trace struct {
 	// waitless says that what really happened did not happen to these jobs: their waits are forgotten.
 	waitless bool
 	// holds says that jobs have Held, by which they are counted.
-	holds    bool
+	holds bool
+	// inNodes says that the widths are nodes, and that MaxNodes of the header has those of the machine.
+	inNodes  bool
 	Statuses map[int64]int // job lines of the file by their status, also of those dropped
 }
 
@@ -151,18 +155,19 @@ type Cleaning struct {
 	JobsRead int `json:"jobs_read"` // job lines
 
 	// Dropped, in the order of the rules.
-	Partial       int `json:"partial_executions"`     // status 2, 3, 4
-	Cancelled     int `json:"cancelled_before_start"` // status 5, run time 0 or unknown
-	NegativeRun   int `json:"negative_run_time"`      // run time unknown
-	NoRun         int `json:"no_run_time,omitempty"`  // run time 0; with CleanStrong
-	NoRequest     int `json:"no_request,omitempty"`   // no requested time; with CleanStrong
-	NoProcessors  int `json:"no_processors"`          // neither allocated nor requested
-	NoSubmit      int `json:"no_submit,omitempty"`    // submit time unknown
-	TooWide       int `json:"too_wide"`               // more processors than the machine
-	TooMuchMemory int `json:"too_much_memory"`        // more memory than the machine
-	BeyondMax     int `json:"beyond_max"`             // after the first Max jobs
-	CutOut        int `json:"cut_out,omitempty"`      // submitted outside of From and Until; see Transform
-	Learned       int `json:"learned,omitempty"`      // the first jobs, from which estimators learn
+	Partial       int `json:"partial_executions"`      // status 2, 3, 4
+	Cancelled     int `json:"cancelled_before_start"`  // status 5, run time 0 or unknown
+	NegativeRun   int `json:"negative_run_time"`       // run time unknown
+	NoRun         int `json:"no_run_time,omitempty"`   // run time 0; with CleanStrong
+	NoRequest     int `json:"no_request,omitempty"`    // no requested time; with CleanStrong
+	NoProcessors  int `json:"no_processors"`           // neither allocated nor requested
+	NoSubmit      int `json:"no_submit,omitempty"`     // submit time unknown
+	TooWide       int `json:"too_wide"`                // more processors than the machine
+	TooMuchMemory int `json:"too_much_memory"`         // more memory than the machine
+	TooManyGPUs   int `json:"too_many_gpus,omitempty"` // more GPUs than the machine
+	BeyondMax     int `json:"beyond_max"`              // after the first Max jobs
+	CutOut        int `json:"cut_out,omitempty"`       // submitted outside of From and Until; see Transform
+	Learned       int `json:"learned,omitempty"`       // the first jobs, from which estimators learn
 
 	// Dropped ads of an HTCondor history; 0 for a trace.
 	Unreadable int `json:"unreadable,omitempty"`   // no ClusterId or QDate, or impossible amounts
@@ -211,6 +216,7 @@ const (
 	WhyNoSubmit      = "submit time unknown"
 	WhyTooWide       = "wider than the machine"
 	WhyTooMuchMemory = "more memory than the machine"
+	WhyTooManyGPUs   = "more GPUs than the machine"
 	WhyCutOut        = "outside of the time asked for"
 	WhyBeyondMax     = "beyond the number asked for"
 	WhyLearned       = "learned from, not run"
@@ -316,6 +322,7 @@ func (count Cleaning) Dropped() []Omission {
 		{count.older() + " of a job", count.Repeated},
 		{WhyTooWide, count.TooWide},
 		{WhyTooMuchMemory, count.TooMuchMemory},
+		{WhyTooManyGPUs, count.TooManyGPUs},
 		{WhyCutOut, count.CutOut},
 		{WhyBeyondMax, count.BeyondMax},
 		{WhyLearned, count.Learned},

@@ -18,7 +18,7 @@ type Transform struct {
 	// Max keeps the first Max jobs; 0: all.
 	Max int
 	// Widths multiplies the processors of each job, rounded, to at least one and at most those of
-	// the machine; memory is multiplied as well. 0 or 1: unchanged.
+	// the machine; memory and GPUs are multiplied as well. 0 or 1: unchanged.
 	Widths float64
 	// Memory and Estimates replace those of the trace; "": unchanged.
 	Memory    MemoryModel
@@ -175,7 +175,7 @@ func (t *Trace) cut(from, until *int64, limit int) {
 	}
 }
 
-// scaleWidths multiplies the processors of each job, and its memory with them.
+// scaleWidths multiplies the processors of each job, and its memory and GPUs with them.
 func (t *Trace) scaleWidths(factor float64) {
 	if factor == 0 || factor == 1 {
 		return
@@ -186,6 +186,9 @@ func (t *Trace) scaleWidths(factor float64) {
 		procs := int64(min(max(wide, 1), float64(t.Machine.Processors)))
 		if j.Memory > 0 {
 			j.Memory = wholeMiB(float64(j.Memory)*(float64(procs)/float64(j.Procs)), t.Machine)
+		}
+		if j.GPUs > 0 {
+			j.GPUs = wholeOf(float64(j.GPUs)*(float64(procs)/float64(j.Procs)), t.Machine.GPUs)
 		}
 		j.Procs = procs
 	}

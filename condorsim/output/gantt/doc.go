@@ -5,7 +5,7 @@
 // A tour:
 //
 //   - [New] takes a finished simulation and returns a [Chart]; [Chart.Write] writes the page.
-//   - pack.go finds the lanes of each job: the rows of the chart, one for each cpu of a slot, in
+//   - Package lanes finds the lanes of each job: the rows of the chart, one for each cpu of a slot, in
 //     which the job is drawn. The simulator only counts cpus.
 //   - encode.go encodes the jobs as columns of small numbers, about 25 bytes a job.
 //   - assets/*.js decode the columns (data.js), keep the visible part (view.js), draw it (draw.js,

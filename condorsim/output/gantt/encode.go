@@ -9,6 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/lanes"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 )
@@ -65,9 +66,9 @@ func (c *column) put(v int64) { *c = binary.AppendVarint(*c, v) }
 // text returns the list as the page has it.
 func (c *column) text() string { return base64.StdEncoding.EncodeToString(*c) }
 
-// encode turns a simulation, with the lanes that pack found, into columns. Times are stored as
+// encode turns a simulation, with the lanes that package lanes found, into columns. Times are stored as
 // differences, to the job before or to other times of the job, since small numbers take less room.
-func encode(r *condorsim.Result, packed [][]piece) data {
+func encode(r *condorsim.Result, packed [][]lanes.Piece) data {
 	w := r.Workload
 	begin, end := span(r)
 	d := data{
@@ -111,7 +112,7 @@ func encode(r *condorsim.Result, packed [][]piece) data {
 
 // putRun adds a job's run and the lanes in which it is drawn. A job that did not run to its end
 // counts as held.
-func (d *data) putRun(columns map[string]*column, j condorsim.Job, o condorsim.Outcome, lanes []piece) {
+func (d *data) putRun(columns map[string]*column, j condorsim.Job, o condorsim.Outcome, pieces []lanes.Piece) {
 	put := func(name string, v int64) { columns[name].put(v) }
 	if !o.Ended {
 		put("wait", -1) // never ran
@@ -137,10 +138,10 @@ func (d *data) putRun(columns map[string]*column, j condorsim.Job, o condorsim.O
 		how = "scavenger"
 	}
 	put("how", index(&d.Hows, how))
-	put("pieces", int64(len(lanes)))
-	for _, p := range lanes {
-		put("lanes", p.lane)
-		put("lanes", p.count)
+	put("pieces", int64(len(pieces)))
+	for _, p := range pieces {
+		put("lanes", p.Lane)
+		put("lanes", p.Count)
 	}
 }
 
@@ -216,4 +217,16 @@ func index(list *[]string, text string) int64 {
 		*list = append(*list, text)
 	}
 	return int64(i)
+}
+
+// span returns the first submission and the last end.
+func span(r *condorsim.Result) (begin, end backfill.Time) {
+	for i, o := range r.Outcomes {
+		submit := r.Workload.Jobs[i].Submit
+		if i == 0 {
+			begin, end = submit, submit
+		}
+		begin, end = min(begin, submit), max(end, submit, o.End)
+	}
+	return begin, end
 }

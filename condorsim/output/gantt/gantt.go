@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/lanes"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
 )
 
@@ -18,7 +19,7 @@ type Chart struct{ data data }
 // New returns a chart of a simulation. The title says what was run. It errs if a job ran on a slot
 // that the pool does not have.
 func New(title string, r *condorsim.Result) (*Chart, error) {
-	packed, err := pack(r)
+	packed, err := lanes.Of(r)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Package jobtable writes what became of the jobs of a simulation, a row for each: CSV for people and
-// spreadsheets, Parquet for programs.
+// spreadsheets, Parquet for programs, and the CSV of Batsim (batsim.go) for tools that draw that.
 package jobtable
 
 import (
@@ -38,7 +38,7 @@ const parquetEnd = ".parquet"
 func ends() []string { return []string{".csv", ".csv.gz", ".csv.zst", parquetEnd} }
 
 // Create begins the file of the table, in the format that the end of its name says: .csv,
-// .csv.gz, .csv.zst or .parquet. Devices and pipes get CSV. It is called before the simulation, so
+// .csv.gz, .csv.zst or .parquet; before .csv, .batsim asks for the columns of Batsim. Devices and pipes get CSV. It is called before the simulation, so
 // that a wrong path is reported early.
 func Create(path string) (*File, error) {
 	file, err := wholefile.Create("the table of jobs", path)
@@ -80,6 +80,9 @@ func (j *File) Write(r *condorsim.Result) error {
 		text, err := packed.NewWriter(out, j.path)
 		if err != nil {
 			return err
+		}
+		if IsBatsim(j.path) {
+			return errors.Join(WriteBatsim(text, r), text.Close())
 		}
 		return errors.Join(j.csv(text, r), text.Close())
 	})

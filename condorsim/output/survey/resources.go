@@ -35,27 +35,45 @@ func (s *Survey) AddResources(t *workload.Trace, h *history.History, capacity ma
 			amounts[a.Resource] = append(amounts[a.Resource], i)
 		}
 	}
+	s.Resources = []Resource{} // ads say more of GPUs than their trace
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
-		r := Resource{Name: name, Capacity: capacity[name]}
-		amount := func(i int) int64 {
+		s.addResource(t, name, capacity[name], amounts[name], func(i int) int64 {
 			others := h.Others[t.Jobs[i].ID]
 			return others[slices.IndexFunc(others, func(a history.Amount) bool { return a.Resource == name })].Amount
-		}
-		most := int64(0)
-		for _, i := range amounts[name] {
-			most = max(most, amount(i))
-		}
-		sample := newSample(widthBounds(most))
-		for _, i := range amounts[name] {
-			sample.add(float64(amount(i)), float64(t.Jobs[i].Procs)*float64(t.Jobs[i].Run))
-			r.Work += float64(amount(i)) * float64(t.Jobs[i].Run)
-		}
-		r.Jobs, r.Amounts = len(amounts[name]), sample.numbers()
-		if s.Span > 0 && r.Capacity > 0 {
-			r.Load = r.Work / float64(r.Capacity) / float64(s.Span)
-		}
-		s.Resources = append(s.Resources, r)
+		})
 	}
+}
+
+// addGPUs adds the GPUs of jobs, if any asks for some.
+func (s *Survey) addGPUs(t *workload.Trace) {
+	var asking []int
+	for i := range t.Jobs {
+		if t.Jobs[i].GPUs > 0 {
+			asking = append(asking, i)
+		}
+	}
+	if asking != nil {
+		s.addResource(t, "gpus", t.Machine.GPUs, asking, func(i int) int64 { return t.Jobs[i].GPUs })
+	}
+}
+
+// addResource adds a resource, of which some jobs ask for these amounts.
+func (s *Survey) addResource(t *workload.Trace, name string, capacity int64, asking []int, amount func(i int) int64) {
+	r := Resource{Name: name, Capacity: capacity}
+	most := int64(0)
+	for _, i := range asking {
+		most = max(most, amount(i))
+	}
+	sample := newSample(widthBounds(most))
+	for _, i := range asking {
+		sample.add(float64(amount(i)), float64(t.Jobs[i].Procs)*float64(t.Jobs[i].Run))
+		r.Work += float64(amount(i)) * float64(t.Jobs[i].Run)
+	}
+	r.Jobs, r.Amounts = len(asking), sample.numbers()
+	if s.Span > 0 && r.Capacity > 0 {
+		r.Load = r.Work / float64(r.Capacity) / float64(s.Span)
+	}
+	s.Resources = append(s.Resources, r)
 }
 
 // unit is what amounts of a resource are in, as part of a row's name.

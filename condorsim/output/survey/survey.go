@@ -165,6 +165,7 @@ func Of(t *workload.Trace) *Survey {
 	}
 	s.count(t)
 	s.countArrivals(t)
+	s.addGPUs(t)
 	return s
 }
 

@@ -1,5 +1,5 @@
-// Package kinds says what a text looks like that is not read, or not everywhere, and what to do instead. All that reads
-// files of users asks [Of] before it complains of a line: "line 1 is no number" helps nobody who gave
+// Package kinds says what a text looks like that is not read, or not everywhere, and what to do instead.
+// All that reads files of users asks [Of] before it complains of a line: "line 1 is no number" helps nobody who gave
 // an event log, a table or an archive.
 //
 // A kind is a [Kind] in a file of its relatives, and a line in [All].
@@ -51,7 +51,7 @@ const (
 func All() []*Kind {
 	return append([]*Kind{
 		lineEnds, yaml, names, csv, queue, status, headed, submit, dag, PBS, pbsLog, pbsNodes, pbsTable, slurmRows, slurm, slurmTable,
-		qstat, gridEngine, lsf, squeue, slurmJSON, squeueJSON, slurmNodes, batsim, GWF, EventLog, jobQueue, webPage,
+		qstat, gridEngine, lsf, squeue, slurmJSON, squeueJSON, slurmNodes, Batsim, GWF, EventLog, jobQueue, webPage,
 	}, noTexts()...)
 }
 

@@ -83,8 +83,8 @@ var (
 		`^NodeName=\S+\s`, `^[A-Z_|; \t]*\b(NODELIST|HOSTNAMES)\b[A-Z_|; \t]*\b(CPUS|STATE|PARTITION|NODES|MEMORY)\b`,
 		`^PARTITION[ \t|]+(AVAIL|NODES|CPUS|STATE|NODELIST|TIMELIMIT)\b`)
 
-	// batsim is a workload of the simulator Batsim.
-	batsim = text("a workload of Batsim", toSWF, `^\{(?s:.*)"(nb_res|subtime|profiles)"\s*:`)
+	// Batsim is a workload of the simulator Batsim. It has jobs and no ads.
+	Batsim = read(text("a workload of Batsim", asIs, `^\{(?s:.*)"(nb_res|subtime|profiles)"\s*:`))
 
 	// GWF is the format of the Grid Workloads Archive, whose 29 fields begin as those of SWF.
 	GWF = read(text("a trace in the Grid Workloads Format", asIs,

@@ -1,4 +1,6 @@
-package gantt
+// Package lanes gives the jobs of a finished simulation cpus of their own, for those who draw them: the
+// simulator only counts cpus. A lane is one cpu of a slot.
+package lanes
 
 import (
 	"cmp"
@@ -10,24 +12,23 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// piece is a number of neighbouring lanes: rows of the chart, one for each cpu. Lanes are numbered
-// through all slots, in the order of the slots, or within one slot (see room).
-type piece struct{ lane, count int64 }
+// Piece is a number of neighbouring lanes. Lanes are numbered from 0 through all slots, in the order of the
+// slots.
+type Piece struct{ Lane, Count int64 }
 
-// pack finds lanes, the chart's rows of one cpu each, for all jobs that ran, and returns them by
-// job. A job gets the first gap of its slots with enough free lanes; if no gap is wide enough, it
-// is split over the first free lanes. These lanes are only for drawing: a simulation does not know
-// which cpus a job has. The error is about a job that ran on a slot which the pool does not have,
-// or on more cpus than were free.
+// Of finds lanes for all jobs that ran, and returns them by job: no two jobs have a lane at the same
+// time. A job gets the first gap of its slots with enough free lanes; if no gap is wide enough, it is split over
+// the first free lanes. The error is about a job that ran on a slot which the pool does not have, or on more cpus
+// than were free.
 //
 // Jobs are placed by start time, and their lanes become free when they end. Of jobs that start at
 // one instant, those that also end then are placed first, and their lanes become free at once:
 // others may have started on the same cpus after them.
-func pack(r *condorsim.Result) ([][]piece, error) {
-	p := packer{r, map[string]*room{}, make([][]piece, len(r.Outcomes))}
+func Of(r *condorsim.Result) ([][]Piece, error) {
+	p := packer{r, map[string]*room{}, make([][]Piece, len(r.Outcomes))}
 	var offset int64
 	for _, s := range r.Workload.Slots {
-		p.rooms[s.Name] = &room{offset, s.Capacity[0], lanes{{0, s.Capacity[0]}}}
+		p.rooms[s.Name] = &room{offset, s.Capacity[0], free{{0, s.Capacity[0]}}}
 		offset += s.Capacity[0]
 	}
 	empty := func(i int) bool { return r.Outcomes[i].Start == r.Outcomes[i].End }
@@ -57,22 +58,21 @@ func pack(r *condorsim.Result) ([][]piece, error) {
 	return p.packed, nil
 }
 
-// packer is the state of pack at one instant of the simulation.
+// packer is the state of Of at one instant of the simulation.
 type packer struct {
 	*condorsim.Result
 	rooms  map[string]*room // by slot
-	packed [][]piece
+	packed [][]Piece
 }
 
 // room is the free part of a slot. Within it, lanes are numbered from 0; offset is the number of
 // the slot's first lane among those of all slots.
 type room struct {
 	offset, cpus int64
-	free         lanes
+	free         free
 }
 
-// place finds lanes, rows of one cpu each, for the i-th job. It errs if the pool has no such slot
-// or too few cpus are free.
+// place finds lanes for the i-th job. It errs if the pool has no such slot or too few cpus are free.
 func (p *packer) place(i int) error {
 	name, o := p.Workload.Jobs[i].Name, &p.Outcomes[i]
 	for _, on := range o.Placement {
@@ -87,7 +87,7 @@ func (p *packer) place(i int) error {
 					slot, o.Start)
 			}
 			for _, t := range taken {
-				p.packed[i] = append(p.packed[i], piece{room.offset + t.lane, t.count})
+				p.packed[i] = append(p.packed[i], Piece{room.offset + t.Lane, t.Count})
 			}
 		}
 	}
@@ -101,8 +101,8 @@ func (p *packer) giveBack(i int) {
 		for _, slot := range on.Slots() {
 			room := p.rooms[slot]
 			for need := p.taken(i, on, room); need > 0; rest = rest[1:] {
-				room.free.add(piece{rest[0].lane - room.offset, rest[0].count})
-				need -= rest[0].count
+				room.free.add(Piece{rest[0].Lane - room.offset, rest[0].Count})
+				need -= rest[0].Count
 			}
 		}
 	}
@@ -128,60 +128,47 @@ func ran(r *condorsim.Result) []int {
 	return all
 }
 
-// lanes are the free lanes of a slot (the rows of one cpu each in which jobs are drawn), as pieces
-// that do not touch, lowest first.
-type lanes []piece
+// free are the free lanes of a slot, numbered from 0 within it, as pieces that do not touch, lowest first.
+type free []Piece
 
 // take takes the first gap of n free lanes, else the first n free lanes; false if fewer are free.
-func (l *lanes) take(n int64) ([]piece, bool) {
+func (l *free) take(n int64) ([]Piece, bool) {
 	if n == 0 {
 		return nil, true
 	}
-	if i := slices.IndexFunc(*l, func(p piece) bool { return p.count >= n }); i >= 0 {
-		return []piece{l.cut(i, n)}, true
+	if i := slices.IndexFunc(*l, func(p Piece) bool { return p.Count >= n }); i >= 0 {
+		return []Piece{l.cut(i, n)}, true
 	}
-	var taken []piece
+	var taken []Piece
 	for n > 0 && len(*l) > 0 {
-		p := l.cut(0, min(n, (*l)[0].count))
-		taken, n = append(taken, p), n-p.count
+		p := l.cut(0, min(n, (*l)[0].Count))
+		taken, n = append(taken, p), n-p.Count
 	}
 	return taken, n == 0
 }
 
 // cut takes the first n lanes of the i-th piece.
-func (l *lanes) cut(i int, n int64) piece {
+func (l *free) cut(i int, n int64) Piece {
 	p := &(*l)[i]
-	taken := piece{p.lane, n}
-	p.lane, p.count = p.lane+n, p.count-n
-	if p.count == 0 {
+	taken := Piece{p.Lane, n}
+	p.Lane, p.Count = p.Lane+n, p.Count-n
+	if p.Count == 0 {
 		*l = slices.Delete(*l, i, i+1)
 	}
 	return taken
 }
 
 // add marks lanes as free and joins them with neighbouring free ones.
-func (l *lanes) add(p piece) {
-	i, _ := slices.BinarySearchFunc(*l, p.lane,
-		func(free piece, lane int64) int { return cmp.Compare(free.lane, lane) })
-	if i < len(*l) && p.lane+p.count == (*l)[i].lane {
-		p.count += (*l)[i].count
+func (l *free) add(p Piece) {
+	i, _ := slices.BinarySearchFunc(*l, p.Lane,
+		func(free Piece, lane int64) int { return cmp.Compare(free.Lane, lane) })
+	if i < len(*l) && p.Lane+p.Count == (*l)[i].Lane {
+		p.Count += (*l)[i].Count
 		*l = slices.Delete(*l, i, i+1)
 	}
-	if i > 0 && (*l)[i-1].lane+(*l)[i-1].count == p.lane {
-		(*l)[i-1].count += p.count
+	if i > 0 && (*l)[i-1].Lane+(*l)[i-1].Count == p.Lane {
+		(*l)[i-1].Count += p.Count
 		return
 	}
 	*l = slices.Insert(*l, i, p)
-}
-
-// span returns the first submission and the last end.
-func span(r *condorsim.Result) (begin, end backfill.Time) {
-	for i, o := range r.Outcomes {
-		submit := r.Workload.Jobs[i].Submit
-		if i == 0 {
-			begin, end = submit, submit
-		}
-		begin, end = min(begin, submit), max(end, submit, o.End)
-	}
-	return begin, end
 }

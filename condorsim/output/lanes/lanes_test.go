@@ -1,4 +1,4 @@
-package gantt
+package lanes
 
 import (
 	"slices"
@@ -14,24 +14,24 @@ import (
 )
 
 func TestLanes(t *testing.T) {
-	free := lanes{{0, 10}}
-	take := func(n int64) []piece {
-		taken, ok := free.take(n)
+	left := free{{0, 10}}
+	take := func(n int64) []Piece {
+		taken, ok := left.take(n)
 		require.True(t, ok)
 		return taken
 	}
 	a, b, c := take(3), take(2), take(3)
-	require.Equal(t, []piece{{0, 3}}, a)
-	require.Equal(t, []piece{{5, 3}}, c)
-	free.add(b[0])
-	require.Equal(t, lanes{{3, 2}, {8, 2}}, free)
-	require.Equal(t, []piece{{3, 2}, {8, 1}}, take(3), "split where no gap is wide enough")
-	free.add(a[0])
-	free.add(piece{8, 1})
-	free.add(piece{3, 2})
-	free.add(c[0])
-	require.Equal(t, lanes{{0, 10}}, free, "neighbours are joined")
-	_, ok := free.take(11)
+	require.Equal(t, []Piece{{0, 3}}, a)
+	require.Equal(t, []Piece{{5, 3}}, c)
+	left.add(b[0])
+	require.Equal(t, free{{3, 2}, {8, 2}}, left)
+	require.Equal(t, []Piece{{3, 2}, {8, 1}}, take(3), "split where no gap is wide enough")
+	left.add(a[0])
+	left.add(Piece{8, 1})
+	left.add(Piece{3, 2})
+	left.add(c[0])
+	require.Equal(t, free{{0, 10}}, left, "neighbours are joined")
+	_, ok := left.take(11)
 	require.False(t, ok)
 }
 
@@ -64,33 +64,33 @@ func TestJobsOnPartitions(t *testing.T) {
 	for i, slots := range [][]string{{"machine"}, {"machine", "next", "wire"}, {"last"}} {
 		r.Outcomes[i].Placement = negotiator.Placement{{Bundle: &negotiator.Bundle{Slots: slots}, Count: 1}}
 	}
-	packed, err := pack(r)
+	packed, err := Of(r)
 	require.NoError(t, err)
-	require.Equal(t, [][]piece{{{0, 4}}, {{0, 4}, {4, 4}}, {{8, 2}}}, packed)
+	require.Equal(t, [][]Piece{{{0, 4}}, {{0, 4}, {4, 4}}, {{8, 2}}}, packed)
 	r.Outcomes[1].Start = 9
-	_, err = pack(r)
+	_, err = Of(r)
 	require.ErrorContains(t, err, "machine has not as many free cpus at 9")
 }
 
 func TestAJobThatEndsAsItStarts(t *testing.T) {
 	// In order of jobs the empty one is before the one that ends at that instant.
-	packed, err := pack(scheduled(4, job{10, 10, 4}, job{0, 10, 4}, job{10, 20, 4}, job{20, 20, 2}))
+	packed, err := Of(scheduled(4, job{10, 10, 4}, job{0, 10, 4}, job{10, 20, 4}, job{20, 20, 2}))
 	require.NoError(t, err)
-	require.Equal(t, [][]piece{{{0, 4}}, {{0, 4}}, {{0, 4}}, {{0, 2}}}, packed)
+	require.Equal(t, [][]Piece{{{0, 4}}, {{0, 4}}, {{0, 4}}, {{0, 2}}}, packed)
 }
 
 func TestAJobInTheRoomOfOneThatEndedAsItStarted(t *testing.T) {
-	packed, err := pack(scheduled(4, job{0, 10, 1}, job{5, 10, 3}, job{5, 5, 3}))
+	packed, err := Of(scheduled(4, job{0, 10, 1}, job{5, 10, 3}, job{5, 5, 3}))
 	require.NoError(t, err)
-	require.Equal(t, [][]piece{{{0, 1}}, {{1, 3}}, {{1, 3}}}, packed)
+	require.Equal(t, [][]Piece{{{0, 1}}, {{1, 3}}, {{1, 3}}}, packed)
 }
 
 func TestATooFullSlotIsAnInternalError(t *testing.T) {
-	_, err := pack(scheduled(4, job{0, 10, 3}, job{5, 10, 2}))
+	_, err := Of(scheduled(4, job{0, 10, 3}, job{5, 10, 2}))
 	require.ErrorContains(t, err, "internal error: draw job 1: machine has not as many free cpus at 5")
 	r := scheduled(4, job{0, 10, 3})
 	r.Workload.Slots = nil
-	_, err = pack(r)
+	_, err = Of(r)
 	require.ErrorContains(t, err, "no slot of the pool")
 }
 
@@ -107,15 +107,15 @@ func TestNoLaneIsUsedTwice(t *testing.T) {
 				jobs = append(jobs, j)
 			}
 		}
-		packed, err := pack(scheduled(cpus, jobs...))
+		packed, err := Of(scheduled(cpus, jobs...))
 		require.NoError(t, err)
 		for now := range int64(40) {
 			used := map[int64]bool{}
 			for i, j := range jobs {
 				var sum int64
 				for _, p := range packed[i] {
-					sum += p.count
-					for lane := p.lane; j.start <= now && now < j.end && lane < p.lane+p.count; lane++ {
+					sum += p.Count
+					for lane := p.Lane; j.start <= now && now < j.end && lane < p.Lane+p.Count; lane++ {
 						require.False(t, used[lane], "lane %d at %d", lane, now)
 						require.Less(t, lane, int64(cpus))
 						used[lane] = true
