@@ -125,12 +125,12 @@ func TestClassic(t *testing.T) {
 	require.EqualValues(t, 1717236000, log.Start)
 	require.Equal(t, "12.0", first.Name)
 	require.Equal(t, workload.Job{
-		ID: 1, Run: 1800, Estimate: 3600, Procs: 4, Memory: 2048, Wait: 1200, Waited: 1200, HasWaited: true,
+		ID: 1, Run: 1800, Estimate: 3600, Procs: 4, Memory: 2048, GPUs: 1, Wait: 1200, Waited: 1200, HasWaited: true,
 		User: "eve", Group: "group_physics",
 	}, first.Job)
 	require.Equal(t, "13.0", second.Name)
 	require.Equal(t, workload.Job{
-		ID: 2, Submit: 300, Run: 1200, Procs: 2, Memory: 128, Wait: 300, Waited: 300, HasWaited: true,
+		ID: 2, Submit: 300, Run: 1200, Procs: 2, Memory: 128, GPUs: 1, Wait: 300, Waited: 300, HasWaited: true,
 	}, second.Job)
 	require.Equal(t, []history.Amount{{Resource: "disk", Amount: 15}, {Resource: "gpus", Amount: 1}}, log.Others[2])
 	require.Equal(t, []string{"disk", "gpus"}, log.Beyond)

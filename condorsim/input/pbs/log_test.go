@@ -30,10 +30,9 @@ func read(t *testing.T, text string, o workload.Options) *workload.Trace {
 
 // Every field that counts is used.
 func TestFields(t *testing.T) {
-	trace := read(t, ended, workload.Options{Memory: 65536})
-	trace.Jobs[0].GPUs = 0 // see TestAmounts
+	trace := read(t, ended, workload.Options{Memory: 65536, GPUs: 4})
 	require.Equal(t, []workload.Job{{
-		ID: 12, Run: 1200, Estimate: 3600, Procs: 17, Memory: 9216, Wait: 300, Waited: 300, Held: true, HasWaited: true,
+		ID: 12, Run: 1200, Estimate: 3600, Procs: 17, Memory: 9216, GPUs: 2, Wait: 300, Waited: 300, Held: true, HasWaited: true,
 		User: "eve", Group: "lab", Executable: "fold", Queue: "workq",
 	}}, trace.Jobs)
 	require.Equal(t, "20240630", trace.Name)

@@ -28,6 +28,7 @@ func try(text string, o workload.Options) (*workload.Trace, error) {
 	if o.Memory == 0 {
 		o.Memory = workload.AnyMemory
 	}
+	o.KeepRequests = true // also the GPUs
 	return slurm.Read(r, "jobs.txt", o)
 }
 
