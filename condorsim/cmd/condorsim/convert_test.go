@@ -20,6 +20,10 @@ var samples = map[*formats.Format]struct {
 	formats.Ads:      {"../../input/history/testdata/history.long", []string{"--drop", "resources,requirements"}},
 	formats.Instance: {"../../input/workload/testdata/sample.json", []string{"--drop", "requirements"}},
 	formats.Batsim:   {"../../input/batsim/testdata/sample.json", nil},
+	formats.Slurm:    {"../../input/slurm/testdata/sample.sacct", []string{"--drop", "resources"}},
+	formats.PBS:      {"../../input/pbs/testdata/sample.log", nil},
+	formats.GWF:      {"../../input/gwf/testdata/sample.gwf", nil},
+	formats.EventLog: {"../../input/eventlog/testdata/sample.log", []string{"--drop", "resources,requirements"}},
 }
 
 // Every format can be written as SWF and as a workload of Batsim, and both hold the same jobs.
