@@ -1,6 +1,6 @@
 // Package eventlog reads the event logs of HTCondor: those that submit files name as log, and the one of a
 // whole pool (EVENT_LOG). It makes a job ad of each job's events and leaves the rest to package history,
-// so that a log is read as the job ads would be. MAPPING.md says what becomes of each event.
+// so that a log is read as the job ads would be. The README of package workload says what becomes of each event.
 //
 //   - [Read] (eventlog.go) reads a log, in each of its forms, in one pass. A job is kept until it ends.
 //   - text.go cuts a log of the classic form into events, and ads.go one of ads: JSON, XML, or lines.

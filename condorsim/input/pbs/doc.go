@@ -1,6 +1,6 @@
 // Package pbs reads what the servers of OpenPBS, PBS Professional and Torque write of jobs: their
-// accounting logs, of one day or of several, one behind the other. MAPPING.md says what becomes of each
-// field.
+// accounting logs, of one day or of several, one behind the other. The README of package workload says
+// what becomes of each field.
 //
 //   - [Read] (log.go) reads a log in one pass and makes a trace of it: the record of a job's end has almost
 //     all, and those before it say what became of jobs without one.

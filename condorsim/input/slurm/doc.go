@@ -1,8 +1,8 @@
 // Package slurm reads what Slurm writes: accountings of jobs, and the nodes of a cluster.
 //
 // [Read] makes a trace of what sacct prints with -P (--parsable2), --parsable or --json. It reads a job at a time,
-// and keeps some two hundred bytes of each, and no text. MAPPING.md says field by field what becomes of it. [IsJobs]
-// recognises an accounting by how it begins.
+// and keeps some two hundred bytes of each, and no text. The README of package workload says field by field what
+// becomes of it. [IsJobs] recognises an accounting by how it begins.
 //
 // [ReadNodes] reads the nodes of a pool as scontrol show node or sinfo prints them; [IsNodes] recognises them.
 //
