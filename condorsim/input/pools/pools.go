@@ -314,8 +314,6 @@ func mistaken(head []byte, name string) error {
 		return fmt.Errorf("%s: looks like a trace of jobs, which is no pool; %s", name, kinds.SlotAds)
 	case kind == nil:
 		return nil
-	case kind.Read:
-		return fmt.Errorf("%s: looks like %s, which is no pool; %s", name, kind.Holds, kind.Slots)
 	default:
 		return fmt.Errorf("%s: %s; %s", name, kind.Problem(), kind.Slots)
 	}

@@ -37,7 +37,7 @@ func TestNodesOfSlurm(t *testing.T) {
 		"NodeName=n1 CPUTot=4 State=DOWN\n":                "read the pool: n.txt: there is no node in it that can run jobs; 1 are down or drained",
 		"NodeName=n1 CPUTot=x\n":                           "read the pool: n.txt: node n1: CPUTot=x is no amount",
 		"NodeName=n1 CPUTot=900000000000001\n":             "read the pool: n.txt: node n1: CPUTot=900000000000001 is no amount",
-		"JobID|State\n1|COMPLETED\n":                       "looks like the accounting of Slurm, as sacct prints it, which is no pool; print the nodes: scontrol show node",
+		"JobID|State\n1|COMPLETED\n":                       "looks like the accounting of Slurm, as sacct prints it, which holds jobs; print the nodes: scontrol show node",
 		`{"meta": {}, "jobs": [{"job_state": "RUNNING"}]}`: "print the nodes: scontrol show node",
 		"17|bash|COMPLETED|0:0\n":                          "looks like rows of sacct without titles, which is not read; print the nodes: scontrol show node",
 		"JOBID PARTITION NAME USER ST\n1 2 3":              "looks like the queue of Slurm, as squeue prints it, which is not read",
