@@ -97,6 +97,9 @@ func (w *Workload) asRecorded() *Workload {
 		}
 	}
 	for i, j := range own.Jobs {
+		if j.HasWaited && j.comesBack() {
+			j.Submit = min(j.lastArrival(), w.Jobs[i].Submit+j.Waited)
+		}
 		if j.After == nil || !j.HasWaited {
 			continue
 		}

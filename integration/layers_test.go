@@ -145,8 +145,13 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
-		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... condorsim/input/{history,workload/...}",
+		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... negotiator/record " +
+			"condorsim/input/{history,recorded,workload/...}",
 		"classad condorsim",
+	},
+	{
+		"condorsim/input/recorded", "classad backfill negotiator negotiator/packed negotiator/record negotiator/record/recordv1 " +
+			"plugins/policyv1 condorsim/input/{pools,workload}", "",
 	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload", "backfill/inwords negotiator/instant negotiator/packed/... condorsim/input/workload/...", ""},

@@ -116,8 +116,8 @@ func (s Source) suits(f *formats.Format) error {
 		return errors.New("clean: strong is for traces; the file holds job ads")
 	case f != formats.Ads && s.EstimateAttr != "":
 		return errors.New("estimate_attr says how job ads are read; the file holds none")
-	case f == formats.Instance && s.Clean+s.ProcsField+s.Overrun != "":
-		return errors.New("clean, procs_field and overrun say how a trace is read; an instance is taken as it is")
+	case (f == formats.Instance || f == formats.Record) && s.Clean+s.ProcsField+s.Overrun != "":
+		return fmt.Errorf("clean, procs_field and overrun say how a trace is read; %s is taken as it is", f.Holds)
 	case f != formats.Ads && s.EstimateAttr != "":
 		return errors.New("estimate_attr says where job ads have the estimates; the file holds no ads")
 	default:

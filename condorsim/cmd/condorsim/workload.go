@@ -118,6 +118,10 @@ func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) e
 		return fmt.Errorf("--dependencies is about the preceding jobs that a trace names; %s holds job ads", formats.Shown(file))
 	case !ads && len(f.EstimateAttr) > 0:
 		return errors.New("--estimate-attr says how job ads are read; the workload holds none")
+	case format == formats.Record && (m != machineFlags{} || given(f.Clean, "papers") ||
+		given(f.ProcsField, "allocated") || given(f.Overrun, "raise") || given(f.Dependencies, "honour")):
+		return errors.New("--cpus, --memory, --clean, --procs-field, --overrun and --dependencies say how a trace is read; " +
+			"a record is taken as it is: its jobs, its slots")
 	case format == formats.Instance && (m != machineFlags{} || given(f.Clean, "papers") ||
 		given(f.ProcsField, "allocated") || given(f.Overrun, "raise") || given(f.Dependencies, "honour")):
 		return errors.New("--cpus, --memory, --clean, --procs-field, --overrun and --dependencies say how a trace is read; " +

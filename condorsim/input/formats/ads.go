@@ -29,5 +29,5 @@ func readAds(text *packed.Reader, name string, o Options) (*Jobs, error) {
 		return nil, err
 	}
 	trace.Warnings = h.Warnings()
-	return &Jobs{trace, h}, nil
+	return &Jobs{Trace: trace, History: h}, nil
 }
