@@ -120,7 +120,8 @@ func (a *absences) next() backfill.Time {
 	return a.due[0].at
 }
 
-// leave adds to the delta the jobs that leave the queue by now, and those that come back: they arrive again.
+// leave adds to the delta the jobs that leave the queue by now, and those that come back. Their waits begin anew; in the
+// queue they are where they were.
 func (p *SimulatedPool) leave(d *negotiator.Delta) {
 	a := p.absences
 	for a.next() <= d.Now {
@@ -136,8 +137,10 @@ func (p *SimulatedPool) leave(d *negotiator.Delta) {
 				p.ended([]backfill.JobID{turn.job})
 			}
 		case turn.comes && a.where[turn.job] == isAway:
-			j.Submit = d.Now
-			d.Submitted = append(d.Submitted, j.Job)
+			d.Submitted = append(d.Submitted, j.Job) // in its place of before
+			moved := *j.Job
+			moved.Submit = d.Now // its wait begins anew
+			p.w.Jobs[turn.job].Job = &moved
 			a.where[turn.job] = isWaiting
 		}
 	}

@@ -50,9 +50,6 @@ func (w *Workload) forRun() *Workload {
 	own.Jobs = slices.Clone(w.Jobs)
 	for i := range own.Jobs {
 		j := &own.Jobs[i]
-		if j.comesBack() {
-			j.Job = new(*j.Job)
-		}
 		if j.After == nil {
 			continue
 		}

@@ -19,10 +19,12 @@ func (a *audit) arrive(r *negotiator.Report) error {
 		} else if int(j.ID) != a.arrived {
 			return a.violation(j.ID, "arrived out of order: %d jobs came before", a.arrived)
 		}
-		if !again {
-			a.arrived++
-		}
 		a.waiting++
+		if again {
+			a.back[j.ID] = a.now
+			continue
+		}
+		a.arrived++
 		if j.Submit != a.now {
 			return a.violation(j.ID, "arrived, but it was to be submitted at %s", a.w.text(j.Submit))
 		}
