@@ -57,6 +57,9 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 			return nil, fmt.Errorf("--compare-with-history: %w", err)
 		}
 	}
+	if c.OwnError && w.Recorded == nil {
+		return nil, errNoRecord
+	}
 	if c.Order != negotiator.FairShare {
 		return w, nil
 	}

@@ -25,6 +25,7 @@ func (r *reader) begin(b *recordv1.Begin) error {
 	if first {
 		record := r.record
 		record.Pool, record.Start, record.Observing = b.GetPool(), b.GetUnixStart(), b.GetObserving()
+		record.Program = b.GetProgram()
 		record.Slack, record.Unstated = backfill.Time(b.GetStartSlack()), backfill.Time(b.GetDefaultEstimate())
 		r.begun, r.resources = true, snapshot.GetResources()
 		record.Description.Schema.Resources, record.Description.Schema.SlotEnds = r.resources, nil

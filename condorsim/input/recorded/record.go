@@ -11,9 +11,10 @@ import (
 
 // Record is what a record holds. Instants are those of the record: seconds since Start.
 type Record struct {
-	Name  string // of the file, as given
-	Pool  string // of the pool or the workload; "": it has none
-	Start int64  // second 0 as a Unix time; 0: instants are Unix times, or of a clock of their own
+	Name    string // of the file, as given
+	Pool    string // of the pool or the workload; "": it has none
+	Program string // that wrote it, with its version
+	Start   int64  // second 0 as a Unix time; 0: instants are Unix times, or of a clock of their own
 	// Slack is added to all estimates and limits, and Unstated is the estimate of jobs that state none; 0: the default.
 	Slack, Unstated backfill.Time
 	Policy          Policy // that was in charge first
