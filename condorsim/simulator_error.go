@@ -44,13 +44,13 @@ func (r *Result) SimulatorError() (*SimulatorError, error) {
 	}
 	var apart []backfill.Time
 	for i, o := range r.Outcomes {
-		was := happened.Outcomes[i]
+		before := happened.Outcomes[i]
 		switch j := r.Workload.Jobs[i]; {
-		case !was.Started || j.runsAnyway() || j.Scavenger:
+		case !before.Started || j.runsAnyway() || j.Scavenger:
 		case !o.Started:
 			e.NotRun++
 		default:
-			d := max(o.Start-was.Start, was.Start-o.Start)
+			d := max(o.Start-before.Start, before.Start-o.Start)
 			apart = append(apart, d)
 			if d <= e.Slack {
 				e.Within++

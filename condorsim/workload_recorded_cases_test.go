@@ -35,8 +35,9 @@ func (l *lateRecorder) Decided(s backfill.Settled) {
 	}
 }
 
-// toldTo has a negotiator under easy be told these deltas, and records it from an instant on.
-func toldTo(tb testing.TB, from backfill.Time, deltas ...negotiator.Delta) (path string) {
+// toldTo has a negotiator under easy be told these deltas, and records it from an instant on. From the delta of that
+// number on they are told to another one; 0: there is one.
+func toldTo(tb testing.TB, from backfill.Time, restart int, deltas ...negotiator.Delta) (path string) {
 	tb.Helper()
 	path = filepath.Join(tb.TempDir(), "pool.rec")
 	recorder, err := record.New(record.Options{Path: path, Wait: true, Clock: func() time.Time { return time.Unix(0, 0) }},
@@ -46,14 +47,17 @@ func toldTo(tb testing.TB, from backfill.Time, deltas ...negotiator.Delta) (path
 	config.Schema = negotiator.DefaultSchema()
 	config.Schema.Resources = []string{"cpus"}
 	config.Recorder = &lateRecorder{Recorder: recorder, from: from}
-	n, err := negotiator.New(config)
-	require.NoError(tb, err)
-	for _, d := range deltas {
+	var n *negotiator.Negotiator
+	for i, d := range deltas {
+		if i == 0 || i == restart {
+			n, err = negotiator.New(config)
+			require.NoError(tb, err)
+		}
 		_, err = n.RunCycle(tb.Context(), d)
 		require.NoError(tb, err)
 	}
 	require.NoError(tb, recorder.Close())
-	return path
+	return joined(tb, path)
 }
 
 func adOf(tb testing.TB, text string) *classad.ClassAd {
@@ -84,12 +88,17 @@ func TestRecordedCases(t *testing.T) {
 		j.Takes = []negotiator.Take{{Limit: "sw", Amount: negotiator.LimitUnit}}
 		return j
 	}
+	named := func(cluster int64, j *negotiator.Job) *negotiator.Job {
+		j.Name, j.Position.Cluster = fmt.Sprint(cluster), cluster
+		return j
+	}
 	type delta = negotiator.Delta
 	type jobs = []*negotiator.Job
 	type slots = []*negotiator.Slot
 	type ids = []backfill.JobID
 	for name, c := range map[string]struct {
 		from     backfill.Time
+		restart  int
 		deltas   []delta
 		want     string
 		cleaning workload.Cleaning
@@ -171,19 +180,29 @@ func TestRecordedCases(t *testing.T) {
 			{Now: 40, Completed: ids{9}},
 			{Now: 50, Completed: ids{1}},
 		}, want: "j9@10 j1@40"},
+		"started again": {restart: 2, deltas: []delta{
+			{Now: 0, SlotsUp: slots{slot("a", 0), slot("b", 0)}, Submitted: jobs{
+				job(1, 0, 1, 4, 100), job(2, 0, 1, 4, 100), job(3, 0, 1, 4, 100), job(4, 0, 1, 4, 100),
+			}},
+			{Now: 10, Submitted: jobs{job(5, 10, 1, 4, 100)}},
+			{ // job 2 has ended meanwhile, and job 4 is removed; jobs have other numbers
+				Now: 30, SlotsUp: slots{slot("a", 0), slot("b", 0)}, Submitted: jobs{named(3, job(1, 0, 1, 4, 100)), named(5, job(2, 10, 1, 4, 100))},
+				Found: []negotiator.Running{{
+					Job: named(1, job(3, 0, 1, 4, 100)), Placement: negotiator.Placement{{Slot: slot("a", 0), Count: 1}},
+				}},
+			},
+			{Now: 60, Completed: ids{3}},
+			{Now: 70, Completed: ids{1}},
+			{Now: 90, Completed: ids{2}},
+		}, want: "j1@0 j2@0 j3@30 j5@60 j4: " + condorsim.LeftQueue, cleaning: workload.Cleaning{LeftQueue: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ofRecord(t, toldTo(t, c.from, c.deltas...))
+			w := ofRecord(t, toldTo(t, c.from, c.restart, c.deltas...))
 			r, err := condorsim.Run(t.Context(), w, link(t, "fcfs", nil), nil)
 			require.NoError(t, err)
 			require.Equal(t, c.want, startsOf(w, r))
 			c.cleaning.JobsRead, c.cleaning.JobsLeft = len(w.Jobs), len(w.Jobs)
 			require.Equal(t, c.cleaning, w.Cleaning)
-			happened, err := condorsim.Happened(w)
-			if c.cleaning.RunAssumed == 0 {
-				require.NoError(t, err)
-				t.Log(startsOf(w, happened))
-			}
 		})
 	}
 }

@@ -2,6 +2,8 @@ package condorsim_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,9 +28,9 @@ func ofRecord(tb testing.TB, path string) *condorsim.Workload {
 
 // sameStarts returns for how many jobs, found by their names, one run has the start of the other, and the first that
 // has another one.
-func sameStarts(was, is *condorsim.Result) (same int, first string) {
-	a, b := startsByName(was), startsByName(is)
-	for _, j := range was.Workload.Jobs {
+func sameStarts(before, after *condorsim.Result) (same int, first string) {
+	a, b := startsByName(before), startsByName(after)
+	for _, j := range before.Workload.Jobs {
 		switch {
 		case j.Scavenger:
 		case a[j.Name] == b[j.Name]:
@@ -59,19 +61,19 @@ func TestARecordIsAWorkload(t *testing.T) {
 		for _, policy := range []string{"easy", "conservative", "slack", "pc"} {
 			t.Run(name+"/"+policy, func(t *testing.T) {
 				t.Parallel()
-				was, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
+				before, err := condorsim.Run(t.Context(), w, link(t, policy, nil), nil)
 				require.NoError(t, err)
 				again := ofRecord(t, written(t, w, link(t, policy, nil), record.Options{}))
 				require.Len(t, again.Jobs, len(w.Jobs))
-				is, err := condorsim.Run(t.Context(), again, link(t, policy, nil), nil)
+				after, err := condorsim.Run(t.Context(), again, link(t, policy, nil), nil)
 				require.NoError(t, err)
-				if _, first := sameStarts(was, is); name != "preemption" && name != "scavengers" {
+				if _, first := sameStarts(before, after); name != "preemption" && name != "scavengers" {
 					require.Empty(t, first)
 				}
 				other, err := condorsim.Run(t.Context(), ofRecord(t, written(t, w, link(t, policy, nil), record.Options{})),
 					link(t, "fcfs", nil), nil)
 				require.NoError(t, err)
-				_, first := sameStarts(was, other)
+				_, first := sameStarts(before, other)
 				require.NotEmpty(t, first)
 			})
 		}
@@ -93,12 +95,52 @@ func TestAnyRecordIsAWorkload(outer *testing.T) {
 			})
 		}
 		w := onDescribed(outer, "classes: [{name: node, cpus: 4, count: 3}]\npack: {chunk_cpus: 2}\n", jobs...)
-		was, err := condorsim.Run(outer.Context(), w, link(outer, policy, nil), nil)
+		before, err := condorsim.Run(outer.Context(), w, link(outer, policy, nil), nil)
 		require.NoError(t, err)
 		again := ofRecord(outer, written(outer, w, link(outer, policy, nil), record.Options{}))
-		is, err := condorsim.Run(outer.Context(), again, link(outer, policy, nil), nil)
+		after, err := condorsim.Run(outer.Context(), again, link(outer, policy, nil), nil)
 		require.NoError(t, err)
-		_, first := sameStarts(was, is)
+		_, first := sameStarts(before, after)
 		require.Empty(t, first)
 	})
+}
+
+// joined joins the files of a record.
+func joined(tb testing.TB, path string) (one string) {
+	tb.Helper()
+	files, err := record.Former(path)
+	require.NoError(tb, err)
+	var all []byte
+	for _, name := range append(files, path) {
+		text, readErr := os.ReadFile(name)
+		require.NoError(tb, readErr)
+		all = append(all, text...)
+	}
+	one = filepath.Join(tb.TempDir(), "joined.rec")
+	require.NoError(tb, os.WriteFile(one, all, 0o600))
+	return one
+}
+
+// TestARecordInFilesIsAWorkload: the files of a record are one when they are joined.
+func TestARecordInFilesIsAWorkload(t *testing.T) {
+	w, err := condorsim.FromTrace(madeUp(20_000), nil)
+	require.NoError(t, err)
+	path := written(t, w, link(t, "easy", nil), record.Options{FileSize: 1})
+	again := ofRecord(t, joined(t, path))
+	require.Len(t, again.Jobs, len(w.Jobs))
+	r, err := condorsim.Run(t.Context(), again, link(t, "easy", nil), nil)
+	require.NoError(t, err)
+	e, err := r.SimulatorError()
+	require.NoError(t, err)
+	require.Equal(t, condorsim.SimulatorError{Policy: "easy", Jobs: len(w.Jobs), Within: len(w.Jobs)}, *e)
+
+	// The last file alone begins with jobs that run and others that wait.
+	part := ofRecord(t, path)
+	require.Less(t, len(part.Jobs), len(w.Jobs)/2)
+	r, err = condorsim.Run(t.Context(), part, link(t, "easy", nil), nil)
+	require.NoError(t, err)
+	e, err = r.SimulatorError()
+	require.NoError(t, err)
+	require.Zero(t, e.Median)
+	t.Log(e)
 }

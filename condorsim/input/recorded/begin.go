@@ -2,7 +2,6 @@ package recorded
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -29,8 +28,9 @@ func (r *reader) begin(b *recordv1.Begin) error {
 		record.Slack, record.Unstated = backfill.Time(b.GetStartSlack()), backfill.Time(b.GetDefaultEstimate())
 		r.begun, r.resources = true, snapshot.GetResources()
 		record.Description.Schema.Resources, record.Description.Schema.SlotEnds = r.resources, nil
-		r.decides(b.GetPolicy())
 	}
+	r.again = !first
+	r.decides(b.GetPolicy())
 	if len(b.GetJobs()) > 0 || len(b.GetSlots()) > 0 {
 		r.now = backfill.Time(b.GetNow()) // else nothing has happened yet
 	}
@@ -41,7 +41,8 @@ func (r *reader) begin(b *recordv1.Begin) error {
 	return r.jobsBegin(b.GetJobs(), snapshot, first)
 }
 
-// jobsBegin takes in the jobs of a beginning. Those that it does not name have ended.
+// jobsBegin takes in the jobs of a beginning. Those that it does not name have ended, unless
+// the next cycle is told of them.
 func (r *reader) jobsBegin(jobs []*recordv1.Job, snapshot *policyv1.Snapshot, first bool) error {
 	states := map[int64]*policyv1.JobState{}
 	for _, s := range snapshot.GetJobs() {
@@ -76,10 +77,9 @@ func (r *reader) jobsBegin(jobs []*recordv1.Job, snapshot *policyv1.Snapshot, fi
 			j.start(r.now)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(former)) {
-		if ended[former[id]] {
-			r.gone(former[id])
-		}
+	r.unsaid = map[string]*job{}
+	for j := range ended {
+		r.unsaid[j.job.Name] = j
 	}
 	return nil
 }

@@ -63,6 +63,13 @@ func (r *reader) submitted(told *recordv1.Job) error {
 	if err != nil {
 		return err
 	}
+	if j := r.unsaid[spec.Name]; j != nil {
+		delete(r.unsaid, spec.Name)
+		j.running = false
+		j.is(spec, r)
+		r.live[told.GetId()] = j
+		return nil
+	}
 	if back := r.absent[spec.Name]; back != nil && back.submit == spec.Submit {
 		last := len(back.job.Away) - 1
 		if back.job.Away[last].To = r.now; back.job.Away[last].From == r.now {
@@ -116,6 +123,10 @@ func (r *reader) changed(told *recordv1.Job) error {
 // found takes in a job that runs although no decision has started it so.
 func (r *reader) found(run *recordv1.Running) error {
 	id := run.GetJob().GetId()
+	if j := r.unsaid[run.GetJob().GetName()]; j != nil {
+		delete(r.unsaid, j.job.Name)
+		r.live[id] = j
+	}
 	if r.live[id] == nil {
 		if r.absent[run.GetJob().GetName()] == nil {
 			r.record.Foreign++

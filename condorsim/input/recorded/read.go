@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,8 @@ type reader struct {
 	begun     bool
 	now       backfill.Time
 	observing bool
+	policy    string // in charge
+	again     bool   // a beginning says it again
 	resources []string
 	ads       map[uint64]*classad.ClassAd
 	labels    map[uint64]map[string]string
@@ -35,6 +38,11 @@ type reader struct {
 	jobs   []*job
 	live   map[int64]*job  // by their numbers in the record
 	absent map[string]*job // by name, those that were removed while they waited
+
+	// unsaid are jobs by name, and lost slots, of which the latest beginning says nothing. A negotiator that was started
+	// again is told of them in its first cycle, if they are there.
+	unsaid map[string]*job
+	lost   map[string]bool
 }
 
 // Read reads a record, whose name is for errors.
@@ -92,6 +100,7 @@ func (r *reader) entry(e *recordv1.Entry) (err error) {
 	case e.GetRound() != nil:
 		return r.round(e.GetRound())
 	case e.GetChange() != nil:
+		r.again = false
 		r.decides(e.GetChange().GetPolicy())
 	case e.GetEnd() != nil:
 		r.now = max(r.now, backfill.Time(e.GetEnd().GetNow()))
@@ -99,8 +108,20 @@ func (r *reader) entry(e *recordv1.Entry) (err error) {
 	return nil
 }
 
+// forgetUnsaid has what a beginning and the cycle after it say nothing of be gone.
+func (r *reader) forgetUnsaid() {
+	for _, name := range slices.Sorted(maps.Keys(r.unsaid)) {
+		r.gone(r.unsaid[name])
+	}
+	r.unsaid = nil
+}
+
 // decides counts who is in charge.
 func (r *reader) decides(p *recordv1.Policy) {
+	if p.GetName() == r.policy && r.again {
+		return
+	}
+	r.policy = p.GetName()
 	r.record.Policies++
 	if r.record.Policies == 1 {
 		r.record.Policy = Policy{
@@ -116,6 +137,7 @@ func (r *reader) told(t *recordv1.Told) error {
 	if err := r.slotsTold(t); err != nil {
 		return err
 	}
+	defer r.forgetUnsaid()
 	ran := map[int64]backfill.Time{}
 	for _, l := range t.GetRan() {
 		ran[l.GetJob()] = backfill.Time(l.GetLength())

@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -18,7 +19,12 @@ func (r *reader) slotsTold(t *recordv1.Told) error {
 		if err := r.up(s); err != nil {
 			return err
 		}
+		delete(r.lost, s.GetName())
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.lost)) {
+		r.down(name)
+	}
+	r.lost = nil
 	if err := r.bundles(t.GetBundles()); err != nil {
 		return err
 	}
@@ -26,18 +32,19 @@ func (r *reader) slotsTold(t *recordv1.Told) error {
 	return nil
 }
 
-// slotsBegin takes in the slots, bundles and limits of a beginning. Slots that it does not name are gone.
+// slotsBegin takes in the slots, bundles and limits of a beginning. Slots that it does not name are gone,
+// unless the next cycle is told of them.
 func (r *reader) slotsBegin(b *recordv1.Begin) error {
-	there := map[string]bool{}
+	r.lost = map[string]bool{}
+	for name := range r.slots {
+		r.lost[name] = true
+	}
 	for _, s := range b.GetSlots() {
 		if err := r.up(s); err != nil {
 			return err
 		}
-		there[s.GetName()] = !s.GetAway()
-	}
-	for _, s := range r.record.Description.Slots {
-		if !there[s.Name] {
-			r.down(s.Name)
+		if delete(r.lost, s.GetName()); s.GetAway() {
+			r.down(s.GetName())
 		}
 	}
 	if err := r.bundles(b.GetBundles()); err != nil {
