@@ -36,11 +36,11 @@ func (w *Workload) predecessors() map[int64]bool {
 // the run.
 func (w *Workload) dependent() bool { return len(w.predecessors()) > 0 }
 
-// forRun returns the workload for one run: if jobs are submitted after the ends of others, a copy in
+// forRun returns the workload for one run: if jobs are submitted after the ends of others or come back, a copy in
 // which the run sets when they were. The others of the jobs are shared.
 func (w *Workload) forRun() *Workload {
 	there := w.predecessors()
-	if len(there) == 0 {
+	if len(there) == 0 && !w.comesBack() {
 		return w
 	}
 	own := *w

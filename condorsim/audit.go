@@ -88,7 +88,7 @@ func newAudit(w *Workload, outcomes []Outcome, unknown, slack backfill.Time) *au
 	if w.Preemption != nil && w.Preemption.Checkpoint > 0 {
 		a.saved = make([]backfill.Time, len(w.Jobs))
 	}
-	if w.dependent() {
+	if w.dependent() || w.strays() {
 		a.came = make([]bool, len(w.Jobs))
 	}
 	return a
@@ -257,7 +257,7 @@ func (a *audit) close() error {
 		switch id := backfill.JobID(i); {
 		case a.w.scavenges(id):
 		case a.outcomes[i].Ended:
-		case a.outcomes[i].Held == GivenUp && a.index[i] < 0:
+		case (a.outcomes[i].Held == GivenUp || a.outcomes[i].Held == LeftQueue) && a.index[i] < 0:
 		case a.outcomes[i].Held == NeverSubmitted && !a.hasCome(id):
 		case a.outcomes[i].Held != "" && a.index[i] < 0:
 			a.leave(id, a.w.Jobs[id].Submit)

@@ -13,13 +13,18 @@ func (a *audit) arrive(r *negotiator.Report) error {
 		for a.came == nil && a.arrived < int(j.ID) && a.w.Jobs[a.arrived].Scavenger {
 			a.arrived++ // these are not reported with the others
 		}
+		again := a.hasCome(j.ID) && a.w.Jobs[j.ID].comesBack()
 		if a.came != nil {
 			a.came[j.ID] = true
 		} else if int(j.ID) != a.arrived {
 			return a.violation(j.ID, "arrived out of order: %d jobs came before", a.arrived)
 		}
-		a.arrived++
 		a.waiting++
+		if again {
+			a.back[j.ID] = a.now
+			continue
+		}
+		a.arrived++
 		if j.Submit != a.now {
 			return a.violation(j.ID, "arrived, but it was to be submitted at %s", a.w.text(j.Submit))
 		}
@@ -40,9 +45,9 @@ func (a *audit) complete(r *negotiator.Report) error {
 		if a.index[id] < 0 {
 			return a.violation(id, "ended, but did not run")
 		}
-		ran := a.now - a.holding[a.index[id]].begun
-		saved := a.savedOf(id)
-		if want := a.w.Jobs[id].runs() - saved; ran != want {
+		begun := a.holding[a.index[id]].begun
+		ran, saved := a.now-begun, a.savedOf(id)
+		if want := a.w.Jobs[id].runsFrom(begun) - saved; ran != want {
 			return a.violation(id, "ended after %d s, but was to run for %d s", ran, want)
 		}
 		h := a.release(id)
@@ -137,7 +142,7 @@ func (a *audit) hold(s *backfill.Started) error {
 		}
 		used := a.used[chunks.Slot]
 		used.AddScaled(a.takes(s.Job, chunks.Slot), int64(chunks.Count))
-		if slot := a.slots[chunks.Slot]; !used.Within(slot.Capacity) {
+		if slot := a.slots[chunks.Slot]; !used.Within(slot.Capacity) && !a.w.Jobs[s.Job.ID].runsAnyway() {
 			return a.violation(s.Job.ID, "started on slot %s, of which %v is now in use and %v there", slot.Name,
 				used, slot.Capacity)
 		}

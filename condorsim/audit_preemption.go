@@ -39,6 +39,12 @@ func (a *audit) takeOver(r *negotiator.Report) error {
 	for i := range r.Delta.Found {
 		found := &r.Delta.Found[i]
 		id := found.Job.ID
+		if a.w.Jobs[id].runsAnyway() {
+			if err := a.runsOn(id, r); err != nil {
+				return err
+			}
+			continue
+		}
 		o := &a.outcomes[id]
 		switch {
 		case a.index[id] >= 0:

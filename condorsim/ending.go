@@ -19,7 +19,7 @@ type told struct{ at, retires backfill.Time }
 
 // changes reports whether some slots fail, are drained, or end.
 func (w *Workload) changes() bool {
-	return len(w.Outages) > 0 || len(endReader{w, 0}.inAds()) > 0
+	return len(w.Outages)+len(w.Changes) > 0 || len(endReader{w, 0}.inAds()) > 0
 }
 
 // WithEnds returns the workload for a scheduler that reads from these attributes when slots end, and none
@@ -75,6 +75,9 @@ func (r endReader) of(s *negotiator.Slot, schema negotiator.Schema) backfill.Tim
 // inAds returns the outages of the slots that end by their ads, whether the negotiator reads it there
 // or not: by [pools.ToDie], by what it reads, or because their startds shut down.
 func (r endReader) inAds() (all []pools.Outage) {
+	if r.w.Changes != nil {
+		return nil // a record knows when slots were gone
+	}
 	schema := r.w.Schema
 	pilots := negotiator.DefaultSchema().SlotEnds
 	for i, s := range r.w.Slots {

@@ -97,6 +97,11 @@ func (w *Workload) asRecorded() *Workload {
 		}
 	}
 	for i, j := range own.Jobs {
+		if j.HasWaited && j.comesBack() {
+			j.Job = new(*j.Job)
+			j.Submit = min(j.lastArrival(), w.Jobs[i].Submit+j.Waited)
+			own.Jobs[i].Job = j.Job
+		}
 		if j.After == nil || !j.HasWaited {
 			continue
 		}

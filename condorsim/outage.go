@@ -10,6 +10,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/recorded"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
@@ -25,7 +26,8 @@ type outages struct {
 	reader  endReader
 	idle    backfill.Time // since when nothing runs and no job is to come; [backfill.Forever]: it does
 	placed  map[backfill.JobID]negotiator.Placement
-	touched []int // slots that changed at this instant
+	touched []int                 // slots that changed at this instant
+	changes []recorded.SlotChange // that are to come, by time
 }
 
 // slotState is a slot with its outages and the jobs that run on it.
@@ -33,6 +35,8 @@ type slotState struct {
 	slot     *negotiator.Slot // as advertised, with its next end
 	ends     []told           // that are to come
 	renewed  bool             // the next end is another one
+	absent   bool             // by a record
+	changed  bool             // so, too
 	drained  *negotiator.Slot // the slot as advertised while drained; made when needed
 	failures int              // that last now
 	drains   int              // that last now
@@ -53,7 +57,7 @@ const (
 
 func (s *slotState) standing() standing {
 	switch {
-	case s.failures > 0:
+	case s.failures > 0 || s.absent:
 		return gone
 	case s.drains > 0:
 		return drained
@@ -91,15 +95,16 @@ type chance struct {
 func newOutages(w *Workload, origin backfill.Time) *outages {
 	reader := endReader{w, origin}
 	all := slices.Concat(w.Outages, reader.inAds())
-	if len(all) == 0 {
+	if len(all)+len(w.Changes) == 0 {
 		return nil
 	}
 	o := &outages{
-		slots: make([]slotState, len(w.Slots)), index: make(map[string]int, len(w.Slots)),
+		changes: w.Changes,
+		slots:   make([]slotState, len(w.Slots)), index: make(map[string]int, len(w.Slots)),
 		placed: map[backfill.JobID]negotiator.Placement{}, reader: reader, idle: backfill.Forever,
 	}
 	for i, s := range w.Slots {
-		o.slots[i].slot = reader.read(s)
+		o.slots[i].slot, o.slots[i].absent = reader.read(s), len(w.Changes) > 0
 		if len(w.Bundles) > 0 {
 			o.slots[i].known = whole // the pool announced it with the bundles
 		}
@@ -176,6 +181,10 @@ func seconds(t float64) backfill.Time {
 // random failures are skipped, and once all slots are back nothing changes any more. Ends are not:
 // jobs may wait for a slot that lasts longer.
 func (o *outages) next(idle bool) backfill.Time {
+	return min(o.nextTurn(idle), o.nextChange())
+}
+
+func (o *outages) nextTurn(idle bool) backfill.Time {
 	if !idle {
 		o.idle = backfill.Forever
 	}
@@ -210,6 +219,7 @@ func (o *outages) pass(first turn) {
 // as changed, except the whole ones of a partitioned machine, which the pool has announced.
 func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot, down []string) {
 	o.touched = o.touched[:0]
+	o.change(now)
 	for len(o.due) > 0 && o.due[0].at <= now {
 		o.take(o.due[0])
 	}
@@ -222,9 +232,10 @@ func (o *outages) advance(now backfill.Time, first bool) (up []*negotiator.Slot,
 	for _, i := range slices.Compact(o.touched) {
 		s := &o.slots[i]
 		standing, end := s.standing(), s.end()
-		if standing == s.known && end == s.knownEnd && (standing == gone || !s.renewed) {
+		if standing == s.known && end == s.knownEnd && (standing == gone || !s.renewed && !s.changed) {
 			continue
 		}
+		s.changed = s.changed && standing == gone
 		if s.renewed && standing != gone {
 			s.slot, s.drained, s.renewed = o.reader.ending(s.slot, s.nextEnd()), nil, false
 		}

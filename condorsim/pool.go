@@ -29,6 +29,7 @@ type SimulatedPool struct {
 	done   int // number of jobs that ended or were given up
 
 	successors *successors // nil: no job is submitted after the end of another
+	absences   *absences   // nil: no job leaves the queue but to run
 
 	outages *outages           // nil: no slot ever fails
 	making  *making            // nil: no job makes way for another
@@ -58,6 +59,7 @@ type Pace func(ctx context.Context, t backfill.Time) error
 func NewPool(w *Workload, pace Pace) *SimulatedPool {
 	p := &SimulatedPool{
 		w: w, pace: pace, starts: map[backfill.JobID]backfill.Time{}, successors: newSuccessors(w),
+		absences: newAbsences(w),
 	}
 	p.skip()
 	if len(w.Jobs) > 0 {
@@ -112,6 +114,7 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	}
 	p.done += len(d.Completed)
 	p.ended(d.Completed)
+	p.absences.set(isOver, d.Completed...)
 	p.lost = nil
 	if err := p.makeWay(&d); err != nil {
 		return negotiator.Delta{}, err
@@ -124,8 +127,16 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	}
 	p.takeOver(&d)
 	p.up = true
+	p.absences.set(isWaiting, p.lost...)
+	p.absences.set(isOver, d.Removed...)
+	p.leave(&d)
 	for p.next < len(p.w.Jobs) && p.w.Jobs[p.next].Submit <= now {
-		d.Submitted = append(d.Submitted, p.w.Jobs[p.next].Job)
+		if j := p.w.Jobs[p.next]; j.runsAnyway() {
+			p.runsOn(&d, j)
+		} else {
+			d.Submitted = append(d.Submitted, j.Job)
+			p.absences.set(isWaiting, j.ID)
+		}
 		p.next++
 		p.skip()
 	}
@@ -167,7 +178,7 @@ func (p *SimulatedPool) isVain(now backfill.Time) bool {
 		many = 100_000
 	)
 	switch {
-	case len(p.ends) > 0, p.next < len(p.w.Jobs), p.successors.next() < backfill.Forever:
+	case len(p.ends) > 0, p.next < len(p.w.Jobs), min(p.successors.next(), p.absences.next()) < backfill.Forever:
 		p.idle = 0
 		return false
 	case p.nextInstant(backfill.Forever) <= now: // a slot fails or returns
@@ -182,7 +193,7 @@ func (p *SimulatedPool) isVain(now backfill.Time) bool {
 // nextInstant returns when something happens next, or wake if that is earlier: then the negotiator
 // wants to be called. It returns [backfill.Forever] if nothing will happen any more.
 func (p *SimulatedPool) nextInstant(wake backfill.Time) backfill.Time {
-	now := min(wake, p.successors.next())
+	now := min(wake, p.successors.next(), p.absences.next())
 	if p.next < len(p.w.Jobs) {
 		now = min(now, p.w.Jobs[p.next].Submit)
 	}
@@ -226,7 +237,7 @@ func (p *SimulatedPool) outlive(d *negotiator.Delta) {
 
 // watch notes when the pool is to tell that a run goes on, unless it is over by then.
 func (p *SimulatedPool) watch(e ahead.Ending) {
-	if e.At < p.starts[e.Job]+p.making.left(p.w.Jobs[e.Job]) {
+	if start := p.starts[e.Job]; e.At < start+p.lasts(e.Job, start) {
 		p.over.Push(e)
 	} else {
 		delete(p.starts, e.Job)
@@ -315,6 +326,7 @@ func (p *SimulatedPool) turn(d *negotiator.Delta) {
 // Act starts the matched jobs. One that displaces others starts once they have made way.
 func (p *SimulatedPool) Act(_ context.Context, matches []negotiator.Match) error {
 	for _, m := range matches {
+		p.absences.set(isRunning, m.Job.ID)
 		switch {
 		case p.making.isLate(m):
 			p.actLate(m)
@@ -336,9 +348,15 @@ func (p *SimulatedPool) start(m negotiator.Match) {
 	p.begin(m)
 }
 
+// lasts returns how long a job runs that begins at an instant.
+func (p *SimulatedPool) lasts(id backfill.JobID, start backfill.Time) backfill.Time {
+	j := p.w.Jobs[id]
+	return min(p.making.left(j), j.runsFrom(start))
+}
+
 // begin begins a job's run.
 func (p *SimulatedPool) begin(m negotiator.Match) {
-	left := p.making.left(p.w.Jobs[m.Job.ID])
+	left := p.lasts(m.Job.ID, p.now)
 	e := ahead.Ending{At: p.now + left, Job: m.Job.ID}
 	if p.runs != nil {
 		e.Run = p.runs[m.Job.ID]

@@ -158,6 +158,9 @@ const BrokenByDrain = "slot drained"
 // GivenUp is the reason in [Outcome.Held] for jobs that lost their slots too often.
 const GivenUp = "given up: it lost its slot too often"
 
+// LeftQueue is the reason in [Outcome.Held] for jobs that were removed while they waited, by a record.
+const LeftQueue = "removed while it waited, as it was"
+
 // NeverSubmitted is the reason in [Outcome.Held] for jobs that wait for the end of such a job.
 const NeverSubmitted = "never submitted: its preceding job did not end"
 

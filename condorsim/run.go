@@ -172,7 +172,7 @@ func (r *Result) Cycle(report *negotiator.Report) error {
 		r.Outcomes[id].Promised, r.Outcomes[id].Guarantee = false, 0
 	}
 	for _, id := range report.Delta.Removed {
-		r.Outcomes[id].Held = GivenUp
+		r.removed(id, now)
 	}
 	r.promised(report)
 	r.started(report)
@@ -208,7 +208,7 @@ func (r *Result) started(report *negotiator.Report) {
 		found := &report.Delta.Found[i]
 		o := &r.Outcomes[found.Job.ID]
 		*o = o.kept()
-		o.TookOver = true
+		o.TookOver = !r.Workload.Jobs[found.Job.ID].runsAnyway()
 		o.Started, o.Start, o.Placement, o.Estimate = true, found.Start, found.Placement,
 			cmp.Or(r.Workload.Jobs[found.Job.ID].Estimate, r.unknown)
 		if planned := report.State.Job(found.Job.ID); planned != nil {

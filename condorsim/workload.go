@@ -1,6 +1,7 @@
 package condorsim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/recorded"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
@@ -46,6 +48,13 @@ type Workload struct {
 	// Unheeded says what ads ask for and the simulation does not heed.
 	Unheeded []string
 
+	// Changes are what becomes of slots by a record, by time; nil: nothing does, and all are there from the
+	// beginning on. Slack and Unstated are the start slack and the default estimate of the record's negotiator.
+	Changes         []recorded.SlotChange
+	Slack, Unstated backfill.Time
+	// Recorded is the record of which the workload is; nil: of none.
+	Recorded *recorded.Record
+
 	// Preemption is how jobs make way for others; nil: none does, but for scavengers.
 	Preemption *Preemption
 	// Scavengers is how scavengers leave; nil: no job is one.
@@ -71,6 +80,7 @@ func (w *Workload) configure(c negotiator.Config) negotiator.Config {
 	if w.Preemption != nil && w.Preemption.Rules != nil {
 		c.Preemption = *w.Preemption.Rules
 	}
+	c.StartSlack, c.DefaultEstimate = max(c.StartSlack, w.Slack), cmp.Or(c.DefaultEstimate, w.Unstated)
 	if w.Scavengers != nil {
 		c.StartSlack = max(c.StartSlack, w.Scavengers.Vacate)
 		c.Preemption.Off = c.Preemption.Off || w.Preemption == nil // though slots may have a RANK
@@ -146,6 +156,8 @@ type Job struct {
 	Origin workload.Origin
 	// After is the end that the submission waits for; nil: none.
 	After *After
+	// Stray is what a record knows of it besides its arrival; nil: nothing.
+	Stray *Stray
 }
 
 // After is the end of another job, which a submission waits for. If that job is not in the workload,
@@ -171,6 +183,14 @@ func (j Job) runs() backfill.Time {
 		return min(j.Run, j.Limit)
 	}
 	return j.Run
+}
+
+// runsFrom returns how long the job runs if it begins at an instant.
+func (j Job) runsFrom(start backfill.Time) backfill.Time {
+	if leaves := recorded.Leaves(j.away()); leaves > 0 {
+		return max(0, min(j.runs(), leaves-start))
+	}
+	return j.runs()
 }
 
 // Capacity returns the sum of the slots' capacities.

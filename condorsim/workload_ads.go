@@ -53,6 +53,8 @@ func From(jobs *formats.Jobs, pool *pools.Description) (*Workload, error) {
 
 func from(jobs *formats.Jobs, pool *pools.Description, asked *negotiator.Job) (*Workload, error) {
 	switch {
+	case jobs.Recorded != nil:
+		return fromRecord(jobs.Recorded, jobs.Trace, pool, asked)
 	case jobs.History != nil:
 		return fromHistory(jobs.History, jobs.Trace, pool, asked)
 	case pool != nil:

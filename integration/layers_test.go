@@ -146,14 +146,18 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/input/batsim", "condorsim/input/workload", ""},
 	{"condorsim/input/history", "classad backfill/... negotiator condorsim/input/workload", ""},
 	{
-		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... " +
-			"condorsim/input/{batsim,eventlog,gwf,history,pbs,slurm,workload/...}",
+		"condorsim/input/formats", "backfill backfill/estimate negotiator negotiator/packed/... negotiator/record " +
+			"condorsim/input/{batsim,eventlog,gwf,history,pbs,recorded,slurm,workload/...}",
 		"classad condorsim",
 	},
 	{"condorsim/input/settle", "negotiator/packed condorsim/input/workload", ""},
 	{"condorsim/input/{gwf,pbs}", "condorsim/input/{settle,workload}", ""},
 	{"condorsim/input/eventlog", "classad condorsim/input/{history,settle,workload}", ""},
 	{"condorsim/input/slurm", "condorsim/input/workload negotiator/packed", "classad backfill negotiator"},
+	{
+		"condorsim/input/recorded", "classad backfill negotiator negotiator/packed negotiator/record negotiator/record/recordv1 " +
+			"plugins/policyv1 condorsim/input/{pools,workload}", "",
+	},
 	{"condorsim/input/workload/...", "condorsim/input/workload/...", ""},
 	{"condorsim/input/workload", "backfill/inwords negotiator/instant negotiator/packed/... condorsim/input/workload/...", ""},
 	{

@@ -117,12 +117,12 @@ func (s Source) suits(f *formats.Format) error {
 		return errors.New("clean: strong is for traces; the file holds job ads")
 	case !f.OfAds && s.EstimateAttr != "":
 		return errors.New("estimate_attr says how job ads are read; the file holds none")
-	case s.Zone != "" && slices.Contains([]*formats.Format{formats.SWF, formats.Ads, formats.Instance}, f):
+	case s.Zone != "" && slices.Contains([]*formats.Format{
+		formats.SWF, formats.Ads, formats.Instance, formats.Batsim, formats.GWF, formats.Record,
+	}, f):
 		return fmt.Errorf("zone is that of the dates of an accounting; the file holds %s, which has none", f.Holds)
-	case f == formats.Instance && s.Clean+s.ProcsField+s.Overrun != "":
-		return errors.New("clean, procs_field and overrun say how a trace is read; an instance is taken as it is")
-	case !f.OfAds && s.EstimateAttr != "":
-		return errors.New("estimate_attr says where job ads have the estimates; the file holds no ads")
+	case (f == formats.Instance || f == formats.Record) && s.Clean+s.ProcsField+s.Overrun != "":
+		return fmt.Errorf("clean, procs_field and overrun say how a trace is read; %s is taken as it is", f.Holds)
 	default:
 		return nil
 	}

@@ -43,16 +43,16 @@ func Open(path string) (*Reader, error) {
 
 // Is reports whether the text of a file, decompressed, is a record, by how it begins.
 func Is(head []byte) bool {
-	return bytes.HasPrefix(head, []byte(anyVersion))
+	return bytes.HasPrefix(head, []byte(AnyVersion))
 }
 
-// anyVersion begins records of whatever version.
-const anyVersion = "condor-backfill record "
+// AnyVersion is what records of whatever version begin with.
+const AnyVersion = "condor-backfill record "
 
 // NewReader reads a record, whose name is for errors.
 func NewReader(from io.Reader, name string) (*Reader, error) {
 	r := &Reader{name: name}
-	text, err := packed.NewReaderOf(from, anyVersion)
+	text, err := packed.NewReaderOf(from, AnyVersion)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

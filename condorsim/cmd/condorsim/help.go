@@ -89,6 +89,8 @@ var helpTexts = cli.Texts{
 	"run_bound":                "Run time that a job counts as having at least in bounded slowdowns; 10 by default.",
 	"run_count_events":         "Count the profile events that textbook versions of conservative, pc or dc would scan.",
 	"run_compare_with_history": "Compare with what really happened to the same jobs, by the starts that their file records.",
+	"run_own_error": "Of a record: simulate its own policy with its settings, too, and say how far the starts are from " +
+		"those of the record: the simulator's own error.",
 	"run_jobs_out": "Write a row for each job; the end of the name says how: .csv, .csv.gz, .csv.zst or " +
 		".parquet; .batsim.csv, .batsim.csv.gz and .batsim.csv.zst have the columns of Batsim.",
 	"run_predictions": "With --jobs-out: add columns with the run times that each job was planned with.",

@@ -70,7 +70,7 @@ func (c *runCommand) check() error {
 	case c.Fst != (fstFlag{}) && c.settings().PredictsAgain():
 		return fmt.Errorf("--fst: %w", condorsim.ErrFairAgain)
 	default:
-		return cmp.Or(checkJitter(c.jitter()), machineFlags{c.Cpus, c.Memory, c.Gpus}.onOne(c.Pool),
+		return cmp.Or(c.ofOwnError(), checkJitter(c.jitter()), machineFlags{c.Cpus, c.Memory, c.Gpus}.onOne(c.Pool),
 			c.checkMemory(c.Memory, c.Pool), c.checkPriorities(c.Order), c.estimateFlags.check(c.Eta != 0))
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
@@ -15,8 +16,13 @@ func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config)
 		return nil, nil //nolint:nilnil // nil is a record that is not wanted
 	}
 	settings := map[string]string{"placement": c.Placement}
-	for key, value := range map[string]string{"order": config.Policy.Spec().OrderUnless(c.Order), "estimates": c.Estimates} {
-		if value != "" {
+	for key, value := range map[string]string{
+		"order": config.Policy.Spec().OrderUnless(c.Order), "estimates": c.Estimates, "estimates_order": c.EstimatesOrder,
+		"estimates_backfill": c.EstimatesBackfill, "estimates_running": c.EstimatesRunning,
+		"plan_depth": strconv.Itoa(c.PlanDepth), "plan_horizon": strconv.FormatInt(c.PlanHorizon, 10),
+		"reorder": strconv.FormatBool(c.Reorder),
+	} {
+		if value != "" && value != "0" && value != "false" {
 			settings[key] = value
 		}
 	}

@@ -76,6 +76,7 @@ type runCommand struct {
 	PerUser     bool    `group:"Metrics" help:"With --json: say what each user got."`
 	// CompareWithHistory compares with recorded starts.
 	CompareWithHistory bool `group:"Metrics" help:"${run_compare_with_history}"`
+	OwnError           bool `group:"Metrics" help:"${run_own_error}"`
 
 	JobsOut     string `group:"Output" placeholder:"FILE" help:"${run_jobs_out}"`
 	Predictions bool   `group:"Output" help:"${run_predictions}"`
@@ -105,6 +106,8 @@ Examples:
   condorsim run history.long --pool status.long --with 'cpus=64,memory=256GiB,count=4' --without 'old*'
   condorsim run --workload lublin-128 --policy conservative --scale-estimates 0.5
   condorsim run lublin-128 --policy slack --jitter-keys 0.02 --seed 3
+  condorsim run pool.rec --policy pc --compare-with-history --own-error
+  cat pool.rec.2026* pool.rec | condorsim run - --policy pc
   condorsim run --workload lublin-128 --order wfp --estimates combined --history-share 0.2
   condorsim run --workload lublin-128 --order wfp --estimates combined` +
 		` --estimates-opt threshold=20 --history last-year.swf.gz
@@ -205,6 +208,11 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	if c.CompareWithHistory {
 		if extras.History, err = result.CompareWithHistory(); err != nil {
 			return cli.Bad(fmt.Errorf("--compare-with-history: %w", err))
+		}
+	}
+	if c.OwnError {
+		if extras.Own, err = ownError(ctx, w, c.PluginDir, logger); err != nil {
+			return err
 		}
 	}
 	if c.Timing {

@@ -57,6 +57,9 @@ func (c *runCommand) load(p *process, logger hclog.Logger) (w *condorsim.Workloa
 			return nil, fmt.Errorf("--compare-with-history: %w", err)
 		}
 	}
+	if c.OwnError && w.Recorded == nil {
+		return nil, errNoRecord
+	}
 	if c.Order != negotiator.FairShare {
 		return w, nil
 	}
@@ -121,6 +124,8 @@ func (c *runCommand) suits(format *formats.Format, pool bool) error {
 	case format.OfAds && pool && (c.ScaleWidths != 0 || c.MemoryModel+c.MemoryFrom != ""):
 		return errors.New("--scale-widths, --memory-model and --memory-from change traces; on a pool, job ads say what " +
 			"each job asks for")
+	case format == formats.Record && (c.ScaleWidths != 0 || c.memoryFlags != memoryFlags{} || c.MemoryModel != ""):
+		return errors.New("--scale-widths and the flags of memory change traces; a record says by the ads what each job asks for")
 	case format == formats.Instance && (c.Jobs != 0 || c.Load != 0 || c.changes() || c.memoryFlags != memoryFlags{}):
 		return errors.New("--jobs, --load and flags that change a trace say how it is read; an instance is taken as it is")
 	default:

@@ -51,6 +51,8 @@ type studyCommand struct {
 	Without        []string `group:"Compared" placeholder:"PATTERN" help:"${run_without}"`
 	ScaleEstimates float64  `group:"Compared" nonzero:"" placeholder:"F" help:"${model_scale_estimates}"`
 
+	OwnError bool `group:"Compared" help:"${run_own_error}"`
+
 	jitterFlags `group:"Compared"`
 	priorityFlags
 	estimateFlags
@@ -83,6 +85,7 @@ Examples:
   condorsim study --pool status.long history.long.gz --without 'old*' --from 2026-03-01 --json
   condorsim study --pool status.long history.long --estimate-attr MaxWallTimeMins:min --html
   condorsim study lublin-128 --policies slack,easy --policy-opt factor=4 --estimates combined
+  condorsim study pool.rec --policies slack,pc --own-error
   condorsim study lublin-128 --policies easy,conservative --out study && condorsim report study
 
 With --out, the results are kept in a folder, which condorsim report reads; the same command goes on
@@ -148,6 +151,13 @@ func (c *studyCommand) Run(ctx context.Context, p *process) error {
 		return cmp.Or(failed, errors.New("nothing was simulated"))
 	}
 	s := c.compared(plan, w, done)
+	if c.OwnError {
+		own, ownErr := ownError(ctx, w, nil, logger)
+		if ownErr != nil {
+			return ownErr
+		}
+		s.SimulatorError, s.Notes = own, append(s.Notes, own.String())
+	}
 	if out != nil {
 		if err = out.Fill(s.HTML); err != nil {
 			return err
@@ -238,7 +248,7 @@ func (c *studyCommand) asRun() *runCommand {
 		File: c.File, Workload: c.Workload, Jobs: c.Jobs, traceFlags: c.traceFlags,
 		modelFlags: modelFlags{From: c.From, Until: c.Until}, Cpus: c.Cpus, Memory: c.Memory, Gpus: c.Gpus, Pool: c.Pool,
 		With: c.With, Without: c.Without, Placement: c.Placement, Policy: "each policy", Order: c.Order,
-		Bound: metrics.DefaultBound, Gantt: string(c.HTML),
+		Bound: metrics.DefaultBound, Gantt: string(c.HTML), OwnError: c.OwnError,
 		priorityFlags: c.priorityFlags, estimateFlags: c.estimateFlags,
 	}
 }

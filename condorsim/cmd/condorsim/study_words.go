@@ -152,7 +152,11 @@ func (c *studyCommand) notes(w *condorsim.Workload, s *page.SideBySide) []string
 			break // it is the same under all policies
 		}
 	}
-	notes = append(notes, "simulations begin with an empty pool, and each job runs for as long as it did")
+	empty := "an empty pool"
+	if w.Recorded != nil {
+		empty = "what ran when the record began"
+	}
+	notes = append(notes, "simulations begin with "+empty+", and each job runs for as long as it did")
 	if len(c.With) > 0 {
 		notes = append(notes, c.aboutMore(w)...)
 		notes = append(notes, "further slots are there from the beginning and never fail")

@@ -121,7 +121,7 @@ func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) e
 	case ads && given(f.Dependencies, "honour"):
 		return fmt.Errorf("--dependencies is about the preceding jobs that a trace names; %s holds job ads", formats.Shown(file))
 	case f.Zone != "" && slices.Contains([]*formats.Format{
-		formats.SWF, formats.Ads, formats.Instance, formats.Batsim, formats.GWF,
+		formats.SWF, formats.Ads, formats.Instance, formats.Batsim, formats.GWF, formats.Record,
 	}, format):
 		return fmt.Errorf("--zone is that of the dates of an accounting; %s holds %s, which has none", formats.Shown(file),
 			format.Holds)
@@ -129,6 +129,10 @@ func (f traceFlags) suits(format *formats.Format, m machineFlags, file string) e
 		return fmt.Errorf("--procs-field and --clean go by fields of SWF; %s holds a workload of Batsim", formats.Shown(file))
 	case !ads && len(f.EstimateAttr) > 0:
 		return errors.New("--estimate-attr says how job ads are read; the workload holds none")
+	case format == formats.Record && (m != machineFlags{} || given(f.Clean, "papers") ||
+		given(f.ProcsField, "allocated") || given(f.Overrun, "raise") || given(f.Dependencies, "honour")):
+		return errors.New("--cpus, --memory, --clean, --procs-field, --overrun and --dependencies say how a trace is read; " +
+			"a record is taken as it is: its jobs, its slots")
 	case format == formats.Instance && (m != machineFlags{} || given(f.Clean, "papers") ||
 		given(f.ProcsField, "allocated") || given(f.Overrun, "raise") || given(f.Dependencies, "honour")):
 		return errors.New("--cpus, --memory, --gpus, --clean, --procs-field, --overrun and --dependencies say how a trace is " +

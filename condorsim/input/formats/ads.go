@@ -35,5 +35,5 @@ func ofHistory(h *history.History, o Options) (*Jobs, error) {
 		return nil, err
 	}
 	trace.Warnings = h.Warnings()
-	return &Jobs{trace, h}, nil
+	return &Jobs{Trace: trace, History: h}, nil
 }

@@ -23,9 +23,11 @@ import (
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/recorded"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed/kinds"
+	"github.com/condor-backfill/condor-backfill/negotiator/record"
 )
 
 // Format is a way in which files hold jobs.
@@ -53,7 +55,7 @@ type Format struct {
 // The first takes what no other one recognises; its reader says what is wrong. It is also the one
 // that is written unless another is asked for. Package kinds lists what is recognised and not read.
 func All() []*Format {
-	return []*Format{SWF, Ads, Instance, Batsim, Slurm, PBS, GWF, EventLog}
+	return []*Format{SWF, Ads, Instance, Batsim, Slurm, PBS, GWF, EventLog, Record}
 }
 
 // Options say how to read jobs.
@@ -69,6 +71,8 @@ type Jobs struct {
 	// History has the ads of the jobs, with numbers that Trace refers to; nil unless the file held
 	// job ads.
 	History *history.History
+	// Recorded is the record of which Trace is; nil unless the file was one. Numbers of Trace are places in it.
+	Recorded *recorded.Record
 }
 
 // Nothing is the error that a file has no job that can be run: it says what became of those that were read, and
@@ -100,7 +104,7 @@ type Source struct {
 // for a kind of file that is known and not read. The name is used in errors and, without folder and
 // extensions, for the trace.
 func Open(r io.Reader, name string) (*Source, error) {
-	text, err := workload.Text(r, name)
+	text, err := workload.TextOf(r, name, record.AnyVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -289,8 +289,11 @@ func parseNumber(s []byte) (value int64, fraction bool, problem string) {
 
 // Text returns the text of a file of jobs, decompressed if it is not yet, to be closed. The name is
 // used in errors, which are of type *Error.
-func Text(r io.Reader, name string) (*packed.Reader, error) {
-	text, err := packed.NewReader(r)
+func Text(r io.Reader, name string) (*packed.Reader, error) { return TextOf(r, name, "") }
+
+// TextOf is Text, also for what is no text but begins with a line that names it; "": nothing is.
+func TextOf(r io.Reader, name, firstLine string) (*packed.Reader, error) {
+	text, err := packed.NewReaderOf(r, firstLine)
 	if err != nil {
 		return nil, unreadable(name, 0, err)
 	}

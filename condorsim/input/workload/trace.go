@@ -199,6 +199,7 @@ type Cleaning struct {
 	RunAssumed     int `json:"run_assumed,omitempty"`     // the estimate replaces it: ads of jobs that did not finish
 	PrecedingWrong int `json:"preceding_wrong,omitempty"` // ignored: no job of a line before; see Trace.Misplaced
 	OutOfOrder     int `json:"out_of_order"`              // job lines submitted before the previous job line
+	LeftQueue      int `json:"left_queue,omitempty"`      // removed while they waited: they leave when they did; of a record
 
 	JobsLeft int `json:"jobs_left"` // in Trace.Jobs
 
@@ -274,6 +275,7 @@ func (count Cleaning) Remarks() []Remark {
 		{"preceding job ignored: in no line before", count.PrecedingWrong, count.JobsLeft},
 		{"lines out of order", count.OutOfOrder, count.JobsRead},
 		{"steps of jobs, which are no jobs", count.Steps, count.JobsRead + count.Steps},
+		{"removed while they waited: they leave then", count.LeftQueue, count.JobsLeft},
 	}
 	return slices.DeleteFunc(all, func(r Remark) bool { return r.Jobs == 0 })
 }

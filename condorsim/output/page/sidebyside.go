@@ -24,6 +24,8 @@ type SideBySide struct {
 	Variants []Variant
 	// Notes say what cannot be compared, and why.
 	Notes []string
+	// SimulatorError is what JSON is to say of the simulator's own error; nil: nothing. Notes say it in words.
+	SimulatorError any
 	// Command is the command line that repeats it, and Version the program's.
 	Command, Version string
 }
@@ -303,6 +305,7 @@ type sideBySide struct {
 	Parts   []Part    `json:"in_words"`
 	Notes   []string  `json:"notes"`
 	Rows    []sideRow `json:"rows"`
+	Error   any       `json:"simulator_error,omitempty"`
 	Command string    `json:"command"`
 	Version string    `json:"version"`
 }
@@ -324,6 +327,7 @@ type sideRow struct {
 func (s *SideBySide) JSON() any {
 	out := sideBySide{
 		Title: s.Title, About: strings.TrimSpace(s.Lead), Parts: s.Parts(), Notes: s.Notes, Command: s.Command, Version: s.Version,
+		Error: s.SimulatorError,
 	}
 	add := func(pool, policy string, c *results.Cell, halves map[string]float64) {
 		r := sideRow{Pool: pool, Policy: policy, Failed: c == nil, HalfWidths: halves}

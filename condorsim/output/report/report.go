@@ -91,6 +91,8 @@ type summary struct {
 	Timing *Timing              `json:"timing,omitempty"`
 	// History is the comparison with what really happened.
 	History *condorsim.Comparison `json:"history,omitempty"`
+	// Own is the simulator's own error.
+	Own *condorsim.SimulatorError `json:"simulator_error,omitempty"`
 }
 
 // refused are the refused decisions of a policy.
@@ -157,6 +159,8 @@ type Extras struct {
 	Users  bool    // what each user got; in JSON only
 	// History compares the run with what really happened; nil: not requested.
 	History *condorsim.Comparison
+	// Own is the simulator's own error; nil: not requested.
+	Own *condorsim.SimulatorError
 }
 
 // JSON prints one object: what was run, on what, and every metric. Extras may be nil.
@@ -184,6 +188,7 @@ func JSON(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 		Cleaning: w.Cleaning,
 		Bound:    bound, Metrics: r.Measured(), BrokenBy: r.BrokenBy, Refused: refusals(r), Users: users,
 		Limits: r.Limits(), Timing: extras.Timing, History: extras.History,
+		Own: extras.Own,
 	})
 	if err != nil {
 		return fmt.Errorf("print the summary: %w", err)
@@ -224,6 +229,9 @@ func Table(out io.Writer, run Run, r *condorsim.Result, extras *Extras) error {
 	history := ""
 	if extras != nil {
 		history = compared(extras.History, run.Policy)
+		if extras.Own != nil {
+			history += extras.Own.String() + "\n"
+		}
 	}
 	if _, err := io.WriteString(out, t.Render()+"\n"+history+whyNothing(r)+whyHeld(r)+whyRefused(r)); err != nil {
 		return fmt.Errorf("print the summary: %w", err)

@@ -1,0 +1,47 @@
+package recorded
+
+import (
+	"cmp"
+
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+)
+
+// Trace returns the jobs as a trace of one machine, which has all that the slots have. The number of each job is its
+// place in the record, from 1. Nothing is cleaned or corrected: the jobs are those that were there.
+func (r *Record) Trace() *workload.Trace {
+	t := &workload.Trace{
+		Name: cmp.Or(r.Pool, r.Name), Cleaning: r.Cleaning, Header: workload.Header{}, Jobs: make([]workload.Job, len(r.Jobs)),
+	}
+	t.Header.StartAt(r.Start)
+	for _, s := range r.Description.Slots {
+		t.Machine.Processors += s.Capacity[0]
+	}
+	t.Machine.Processors = max(1, t.Machine.Processors)
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		t.Machine.Processors = max(t.Machine.Processors, j.Cpus)
+		t.Machine.Memory = max(t.Machine.Memory, j.Memory)
+		t.Jobs[i] = workload.Job{
+			ID: int64(i + 1), Submit: int64(j.Submit), Run: int64(j.Run), Estimate: r.Stated(i), Procs: j.Cpus,
+			Memory: j.Memory, User: cmp.Or(j.User, j.Labels["owner"]), Group: j.Labels["group"],
+			Executable: j.Labels["executable"], Queue: j.Labels["qos"],
+		}
+		one := &t.Jobs[i]
+		one.Lies = one.Run > one.Estimate
+		if j.Started {
+			one.HasWaited, one.Waited = true, int64(j.Start-j.Submit)
+			one.Wait = one.Waited
+		}
+		if j.Estimate == 0 {
+			t.Cleaning.EstimateDefault++
+		}
+	}
+	t.Cleaning.JobsRead, t.Cleaning.JobsLeft = len(t.Jobs), len(t.Jobs)
+	return t
+}
+
+// Stated returns the estimate of a job as [Record.Trace] has it: that of jobs which state none if need be.
+func (r *Record) Stated(i int) int64 {
+	return int64(max(1, cmp.Or(r.Jobs[i].Estimate, r.Unstated, negotiator.DefaultEstimate)))
+}
