@@ -221,5 +221,10 @@ func (n *names) literal(text string) string {
 	}
 }
 
-// close closes the file of names.
-func (n *names) close() error { return n.file.Close() }
+// close closes the file of names, if it is open.
+func (n *names) close() error {
+	if err := n.file.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestANameThatIsTooLong: where a file fits a folder but its former names do not, there is an error and no record.
+func TestANameThatIsTooLong(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("x", 250))
+	_, err := New(Options{Path: path, Clock: midnight}, func() About { return About{} })
+	require.ErrorContains(t, err, "give a shorter one")
+}
+
+// TestNoOtherFileIsTouched: a file that is no record is neither overwritten nor renamed, as it would be deleted some day.
+func TestNoOtherFileIsTouched(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.swf")
+	for _, text := range []string{"; a trace\n", "\x1f", "\x28\xb5\x2e\xfd"} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		for _, replace := range []bool{false, true} {
+			_, err := New(Options{Path: path, Clock: midnight, Replace: replace}, func() About { return About{} })
+			require.ErrorContains(t, err, "is no record; name another file")
+		}
+	}
+	require.NoError(t, os.WriteFile(path, []byte("\x28\xb5"), 0o600)) // of a record that was killed
+	recorder, err := New(Options{Path: path, Clock: midnight}, func() About { return About{} })
+	require.NoError(t, err)
+	require.NoError(t, recorder.Close())
+}
+
+// TestALinkStays: where the path is a link, files are kept beside what it leads to, and bounded there.
+func TestALinkStays(t *testing.T) {
+	far, near := filepath.Join(t.TempDir(), "far.rec"), filepath.Join(t.TempDir(), "near.rec")
+	require.NoError(t, os.Symlink(far, near))
+	for range 3 {
+		recorder, err := New(Options{Path: near, Clock: midnight}, func() About { return About{} })
+		require.NoError(t, err)
+		newTiny(t, recorder).submit(3)
+		require.NoError(t, recorder.Close())
+	}
+	info, err := os.Lstat(near)
+	require.NoError(t, err)
+	require.Equal(t, os.ModeSymlink, info.Mode().Type())
+	former, err := Former(far)
+	require.NoError(t, err)
+	require.Len(t, former, 2)
+}
+
+// TestBehindTheEnd: what is told of cycles behind the end is not written, and nobody waits for it.
+func TestBehindTheEnd(t *testing.T) {
+	for _, wait := range []bool{false, true} {
+		recorder, path := newRecorder(t, Options{Wait: wait, Anonymous: true})
+		p := newTiny(t, recorder)
+		p.submit(3)
+		require.NoError(t, recorder.Close())
+		require.NoError(t, recorder.Close(), "a second time")
+		before, err := os.ReadFile(path)
+		require.NoError(t, err)
+		p.submit(3)
+		for range mostWaiting/(1<<20) + 2 {
+			recorder.writer.append(make([]byte, 1<<20))
+		}
+		require.NoError(t, recorder.Close())
+		require.Empty(t, recorder.writer.text)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+	}
+}
