@@ -71,3 +71,32 @@ func TestBehindTheEnd(t *testing.T) {
 		require.Equal(t, before, after)
 	}
 }
+
+// TestHostileNames: whatever words and queues there are, their pseudonyms are read again.
+func TestHostileNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.names")
+	first, err := openNames(path)
+	require.NoError(t, err)
+	words := []string{strings.Repeat("x", 1<<20), "M\u00fcller", "\u738b\u4f1f", "\xff\xfe"}
+	queues := []string{"a\nuser\troot\tuser1\n", "tab\tbed", "\"", "\xff", "plain"}
+	var want []string
+	for _, word := range words {
+		want = append(want, first.text(wordKind, word))
+	}
+	for _, name := range queues {
+		want = append(want, first.queue(name))
+	}
+	require.NoError(t, first.close())
+	again, err := openNames(path)
+	require.NoError(t, err)
+	var have []string
+	for _, word := range words {
+		have = append(have, again.text(wordKind, word))
+	}
+	for _, name := range queues {
+		have = append(have, again.queue(name))
+	}
+	require.Equal(t, want, have)
+	require.NotContains(t, again.words, "root")
+	require.NoError(t, again.close())
+}

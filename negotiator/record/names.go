@@ -1,7 +1,7 @@
 package record
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,12 +34,18 @@ func openNames(path string) (*names, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("record: the pseudonyms: %w", err)
 	}
-	lines := bufio.NewScanner(strings.NewReader(string(text)))
-	for lines.Scan() {
-		kind, rest, _ := strings.Cut(lines.Text(), "\t")
+	// The last line of a process that was killed may end within a pseudonym, which could then be another's.
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	for line := range strings.Lines(string(text[:whole])) {
+		kind, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		word, pseudonym, found := strings.Cut(rest, "\t")
+		if kind == queueKind {
+			word, err = strconv.Unquote(word)
+			found = found && err == nil
+		}
 		switch {
-		case !found: // the last line, of a process that was killed
+		case !found:
+			return nil, fmt.Errorf("record: %s: %q is no line of pseudonyms; name another record", path, line[:min(len(line), 80)])
 		case kind == queueKind:
 			n.addQueue(queue{word, pseudonym})
 		default:
@@ -47,15 +53,12 @@ func openNames(path string) (*names, error) {
 			n.count[kind]++
 		}
 	}
-	if err = lines.Err(); err != nil {
-		return nil, fmt.Errorf("record: %s: %w", path, err)
-	}
 	n.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err == nil && whole < len(text) {
+		err = n.file.Truncate(int64(whole))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("record: the pseudonyms: %w", err)
-	}
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		n.put("\n")
 	}
 	return n, nil
 }
@@ -143,7 +146,7 @@ func (n *names) queue(name string) string {
 	}
 	q := queue{name, queueKind + between(low, high)}
 	n.addQueue(q)
-	n.put(queueKind + "\t" + q.name + "\t" + q.pseudonym + "\n")
+	n.put(queueKind + "\t" + strconv.Quote(q.name) + "\t" + q.pseudonym + "\n")
 	return q.pseudonym
 }
 

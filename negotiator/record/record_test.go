@@ -211,7 +211,7 @@ func TestNames(t *testing.T) {
 	require.NoError(t, n.close())
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, append(text, "user\tcut o"...), 0o600))
+	require.NoError(t, os.WriteFile(path, append(text, "user\tbob\tuser1"...), 0o600))
 	again, err := openNames(path)
 	require.NoError(t, err)
 	require.Equal(t, "user1", again.text(wordKind, "alice"))
