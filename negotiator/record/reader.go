@@ -60,7 +60,7 @@ func NewReader(from io.Reader, name string) (*Reader, error) {
 	head, _ := r.text.Peek(len(Magic))
 	switch {
 	case len(head) == 0:
-		err = fmt.Errorf("%s: has no whole frame yet; wait, or give another file", name)
+		err = fmt.Errorf("%s: %w", name, ErrNoBeginning)
 	case string(head) == Magic:
 		return r, nil
 	case Is(head):
