@@ -40,7 +40,7 @@ func (n *names) entry(e *recordv1.Entry) {
 	case *recordv1.Entry_Told:
 		n.told(e.Told)
 	case *recordv1.Entry_Round:
-		e.Round.Refused = n.known(e.Round.GetRefused())
+		e.Round.Refused = backfill.HideReason(e.Round.GetRefused())
 	case *recordv1.Entry_Change:
 		n.policy(e.Change.GetPolicy())
 	}
@@ -72,7 +72,8 @@ func (n *names) policy(p *recordv1.Policy) {
 	}
 	kept := p.GetSettings()[:0]
 	for _, s := range p.GetSettings() {
-		if harmless(s.GetName()) || s.GetName() == "order" && !strings.Contains(s.GetValue(), ":") {
+		isPath := strings.ContainsAny(s.GetValue(), `/\`) // of a plugin, in somebody's folder
+		if harmless(s.GetName()) && !isPath || s.GetName() == "order" && !strings.Contains(s.GetValue(), ":") {
 			kept = append(kept, s)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // words that ads of all pools have.
 func isCommon(word string) bool { return number.MatchString(word) || common()[word] }
 
-var number = regexp.MustCompile(`^(\d+|slot\d+(_\d+)?|v?\d+[a-z]?|\d+(kb|mb|gb|tb|kib|mib|gib|tib|s|min|h|d))$`)
+var number = regexp.MustCompile(`^(\d+|\d+t\d+|slot\d+(_\d+)?|v?\d+[a-z]?|\d+(kb|mb|gb|tb|kib|mib|gib|tib|s|min|h|d))$`)
 
 var common = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}

@@ -100,3 +100,30 @@ func TestHostileNames(t *testing.T) {
 	require.NotContains(t, again.words, "root")
 	require.NoError(t, again.close())
 }
+
+// TestNumbersThatAreNames: logins of digits, addresses and letters that ads escape are names as well; instants are not.
+func TestNumbersThatAreNames(t *testing.T) {
+	n, err := openNames(filepath.Join(t.TempDir(), "x.names"))
+	require.NoError(t, err)
+	require.Equal(t, "user1@host1", n.text(userKind, "20231234@10.1.2.3"))
+	require.Equal(t, "user2", n.text(userKind, "1234567a"))
+	require.Equal(t, "user3", n.text(userKind, "M\u00fcller"))
+	for text, want := range map[string]string{
+		`"20231234"`:                           `"user1"`,
+		`"/home/1234567A"`:                     `"/word1/user2"`,
+		`"M\303\274LLER"`:                      `"user3"`,
+		`"a\\M\303\274ller\n12\001"`:           `"a\\user3\n12\001"`,
+		`"\377"`:                               `"\377"`,
+		`"<10.1.2.3:9618>"`:                    `"<host1:9618>"`,
+		`absTime("2025-10-31T00:00:00+01:00")`: `absTime("2025-10-31T00:00:00+01:00")`,
+	} {
+		require.Equal(t, want, n.ad(text))
+	}
+	require.NotContains(t, n.ad(`"\347\216\213\344\274\237"`), `\`)
+	for _, text := range []string{
+		"192.168.17.23", "[2001-638-504-2098--1]", "2001:db8:0:0:0:0:0:1", "2001:db8::1", "00:11:22:33:44:55", "fe80::",
+	} {
+		require.Regexp(t, `^\[?host\d\]?$`, n.text(wordKind, text))
+	}
+	require.NoError(t, n.close())
+}

@@ -206,8 +206,6 @@ func TestNames(t *testing.T) {
 	require.Equal(t, "user1@host2", n.text(userKind, "alice@uni"))
 	require.Equal(t, `[ Iwd = "/word1/user1"; A = TARGET.OpSys == "LINUX" && Owner == "user1"; 'b"c' = "word2\"word3" ]`,
 		n.ad(`[ Iwd = "/data/Alice"; A = TARGET.OpSys == "LINUX" && Owner == "ALICE"; 'b"c' = "one\"two" ]`))
-	require.Equal(t, "12.0 of user1", n.known("12.0 of alice"))
-	require.Equal(t, "nothing is known of it", n.known("nothing is known of it"))
 	require.NoError(t, n.close())
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
