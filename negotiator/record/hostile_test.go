@@ -1,8 +1,13 @@
 package record
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,4 +131,52 @@ func TestNumbersThatAreNames(t *testing.T) {
 		require.Regexp(t, `^\[?host\d\]?$`, n.text(wordKind, text))
 	}
 	require.NoError(t, n.close())
+}
+
+// TestDamageIsNoEnd: where bits in the middle have changed, or a file follows one that was cut off, reading is an error
+// and not the end: else a replay would say that all is the same, of half of a record. A cut at any byte is an end.
+func TestDamageIsNoEnd(t *testing.T) {
+	recorder, path := newRecorder(t, Options{Wait: true})
+	p := newTiny(t, recorder)
+	for range 2000 {
+		p.submit(2)
+	}
+	require.NoError(t, recorder.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	read := func(text []byte) (torn bool, err error) {
+		r, err := NewReader(bytes.NewReader(text), "x")
+		for err == nil {
+			_, err = r.Next()
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return r != nil && r.Torn() != nil, err
+	}
+	torn, err := read(text)
+	require.NoError(t, err)
+	require.False(t, torn)
+	random := rand.New(rand.NewPCG(1, 2))
+	index, err := ReadIndex(path)
+	require.NoError(t, err)
+	last := int(index.GetFrames()[len(index.GetFrames())-1])
+	for range 100 {
+		at := 4 + random.IntN(last-4) // not what says that it is of zstd
+		bad := bytes.Clone(text)
+		bad[at] ^= 1 << random.IntN(8)
+		torn, err = read(bad)
+		require.False(t, torn, "byte %d", at)
+		cut := 8 + random.IntN(len(text)-8)
+		torn, err = read(append(text[:cut:cut], text...))
+		require.False(t, torn, "cut at %d", cut)
+		isWhole := slices.Contains(index.GetFrames(), int64(cut))
+		require.Equal(t, isWhole, err == nil, "cut at %d: %v", cut, err)
+		torn, err = read(text[:cut])
+		if err != nil {
+			require.ErrorIs(t, err, ErrNoBeginning)
+		} else if !isWhole {
+			require.True(t, torn, "cut at %d", cut)
+		}
+	}
 }
