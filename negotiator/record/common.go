@@ -14,7 +14,7 @@ var number = regexp.MustCompile(`^(\d+|\d+t\d+|slot\d+(_\d+)?|v?\d+[a-z]?|\d+(kb
 
 var common = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
-	for _, word := range strings.Fields(commonWords) {
+	for word := range strings.FieldsSeq(commonWords) {
 		words[word] = true
 	}
 	return words

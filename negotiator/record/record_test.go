@@ -258,7 +258,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(plain)
 	f.Add([]byte(Magic + "\xff\xff\xff\xff\x0f"))
 	f.Add([]byte(Magic + Magic + "\x00"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Fuzz(func(_ *testing.T, text []byte) {
 		r, err := NewReader(bytes.NewReader(text), "x")
 		if err != nil {
 			return

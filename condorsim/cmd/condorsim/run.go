@@ -188,9 +188,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	sinks := c.dumping(w, &config, logger, []negotiator.Sink{&progress{bar: bar, total: int64(len(w.Jobs))}})
 	result, err := c.simulate(ctx, w, config, choosing(chooser, config, sinks)...)
 	bar.Done()
-	if recorder != nil {
-		err = cmp.Or(err, recorder.Close())
-	}
+	recorded := ended(recorder) // a full disk takes nothing but the record
 	if err != nil {
 		return c.saved(err)
 	}
@@ -226,7 +224,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	if c.Order == negotiator.FairShare {
 		run.Priorities = report.PrioritiesOf(c.priorities())
 	}
-	return cmp.Or(c.print(p.out, run, result, extras), report.NotGivenUp(result), report.OwnResults(result))
+	return cmp.Or(c.print(p.out, run, result, extras), report.NotGivenUp(result), report.OwnResults(result), recorded)
 }
 
 // print prints the summary.
