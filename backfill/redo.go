@@ -130,10 +130,27 @@ func (following) Spec() PolicySpec                                   { return Po
 func (f following) Decide(ctx context.Context, t *Transaction) error { return t.Replay(ctx, f) }
 func (following) Decided(Round, Decision, bool)                      {}
 
-// equal reports whether two actions are the same. Reasons may have lost what is no text on their way.
+// equal reports whether an action is the same as before. The reason of then may have lost what is no text on its
+// way, or be hidden.
 func (a *Action) equal(b *Action) bool {
 	return a.After == b.After && a.Kind == b.Kind && a.Job == b.Job && a.At == b.At &&
-		slices.Equal(a.Placement, b.Placement) && valid(a.Reason) == valid(b.Reason)
+		slices.Equal(a.Placement, b.Placement) && (valid(a.Reason) == valid(b.Reason) || a.Reason == HideReason(b.Reason))
+}
+
+// ReasonHidden stands for why a policy holds a job where that is not told, as it may name somebody.
+const ReasonHidden = "for a reason that is not told"
+
+// HideReason returns what can be told of why a job is held without naming anybody: nothing but whether the state
+// itself holds it, see [NeverFits]. A decision is the same as before, to [Host.Redo], if it is so but for that.
+func HideReason(reason string) string {
+	switch {
+	case reason == "" || reason == ReasonNeverFits:
+		return reason
+	case OverLimit(reason):
+		return overLimit + ReasonHidden
+	default:
+		return ReasonHidden
+	}
 }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -34,29 +35,45 @@ func (n *names) entry(e *recordv1.Entry) {
 		e.Ad.Text = n.ad(e.Ad.GetText())
 	case *recordv1.Entry_Labels:
 		for _, l := range e.Labels.GetLabels() {
-			kind := wordKind
-			switch l.GetName() {
-			case "owner", "user", "account":
-				kind = userKind
-			case "group", "project":
-				kind = groupKind
-			}
-			l.Value = n.text(kind, l.GetValue())
+			l.Value = n.text(kindOf(l.GetName()), l.GetValue())
 		}
 	case *recordv1.Entry_Told:
 		n.told(e.Told)
 	case *recordv1.Entry_Round:
-		e.Round.Refused = n.known(e.Round.GetRefused())
+		e.Round.Refused = backfill.HideReason(e.Round.GetRefused())
 	case *recordv1.Entry_Change:
 		n.policy(e.Change.GetPolicy())
 	}
 }
 
-// policy leaves out the settings that may name somebody. The order is one of them if it is an expression.
+// kindOf returns the kind of the values of a label.
+func kindOf(label string) string {
+	switch label {
+	case "owner", "user", "account":
+		return userKind
+	case "group", "project":
+		return groupKind
+	default:
+		return wordKind
+	}
+}
+
+var bracketed = regexp.MustCompile(`\[[^]]*\]`)
+
+// policy leaves out the settings that may name somebody. The order is one of them if it is an expression. Options
+// stay, but for those that limit users and groups, each in brackets before its limits, as Maui's usercfg.
 func (n *names) policy(p *recordv1.Policy) {
+	for _, o := range p.GetOptions() {
+		if label, limits := strings.CutSuffix(o.GetName(), "cfg"); limits {
+			o.Value = bracketed.ReplaceAllStringFunc(o.GetValue(), func(name string) string {
+				return n.text(kindOf(label), name)
+			})
+		}
+	}
 	kept := p.GetSettings()[:0]
 	for _, s := range p.GetSettings() {
-		if harmless(s.GetName()) || s.GetName() == "order" && !strings.Contains(s.GetValue(), ":") {
+		isPath := strings.ContainsAny(s.GetValue(), `/\`) // of a plugin, in somebody's folder
+		if harmless(s.GetName()) && !isPath || s.GetName() == "order" && !strings.Contains(s.GetValue(), ":") {
 			kept = append(kept, s)
 		}
 	}
@@ -125,7 +142,7 @@ func (n *names) settled(s *policyv1.Settled) {
 		n.job(e.GetSpec())
 	}
 	for _, a := range s.GetJournal() {
-		a.Reason = n.reason(a.GetReason())
+		a.Reason = backfill.HideReason(a.GetReason())
 	}
 }
 
@@ -140,7 +157,15 @@ func (n *names) state(s *policyv1.Snapshot) {
 	n.rows(s.GetRows())
 	for _, j := range s.GetJobs() {
 		n.job(j.GetJob())
-		j.Held = n.reason(j.GetHeld())
+	}
+	hideReasons(s)
+}
+
+// hideReasons hides why jobs are held. A pseudonym for each name in it would not do: a policy that decides again
+// makes the text anew, in which it takes pseudonyms only for the names that it knows to be such.
+func hideReasons(s *policyv1.Snapshot) {
+	for _, j := range s.GetJobs() {
+		j.Held = backfill.HideReason(j.GetHeld())
 	}
 }
 
@@ -160,15 +185,4 @@ func (n *names) job(j *policyv1.Job) {
 	if j != nil {
 		j.PlaceQueue = n.queue(j.GetPlaceQueue())
 	}
-}
-
-// reason replaces the names in why a job is held. What the state itself says must stay what it says.
-func (n *names) reason(text string) string {
-	if why, limit, found := strings.Cut(text, ": "); found && backfill.NeverFits(text) {
-		return why + ": " + n.text(wordKind, limit)
-	}
-	if backfill.NeverFits(text) {
-		return text
-	}
-	return n.known(text)
 }

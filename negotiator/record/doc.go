@@ -18,6 +18,6 @@
 //	anonymise.go where entries name somebody; names.go has the pseudonyms, common.go words that stay
 //	writer.go    entries become frames, beside the cycles
 //	files.go     rotation: which file is written, and which are dropped
-//	reader.go    a file's entries
+//	reader.go    a file's entries; extent.go tells a file that was cut off from one that is damaged
 //	index.go     what a file has, behind its last frame
 package record

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,7 +47,37 @@ func openFiles(o Options) (*files, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("record: %s is no file that can be kept under another name; name a file", o.Path)
 	}
-	return &files{o: o}, nil
+	if err = mayKeep(o.Path); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	// Former files are beside the file itself, not beside a link to it, which may be on another disk.
+	if o.Path, err = filepath.EvalSymlinks(o.Path); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	f := &files{o: o}
+	if _, err = f.former(); err != nil {
+		return nil, fmt.Errorf("record: its former files can have no name: %w; give a shorter one", err)
+	}
+	return f, nil
+}
+
+// mayKeep returns an error if a file is no record: it would be overwritten, or renamed and some day deleted.
+func mayKeep(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	const zstdMagic = "\x28\xb5\x2f\xfd"
+	head := make([]byte, len(zstdMagic))
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if !strings.HasPrefix(zstdMagic, string(head[:n])) {
+		return fmt.Errorf("%s is there already and is no record; name another file", path)
+	}
+	return nil
 }
 
 // next begins a file, behind one with this index. What is there already is kept under another name.
@@ -63,7 +94,10 @@ func (f *files) next(before *recordv1.Index) error {
 	case f.o.Replace && !f.begun:
 		err = os.Truncate(f.o.Path, 0)
 	default:
-		err = os.Rename(f.o.Path, f.former())
+		var kept string
+		if kept, err = f.former(); err == nil {
+			err = os.Rename(f.o.Path, kept)
+		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -74,16 +108,19 @@ func (f *files) next(before *recordv1.Index) error {
 	return errors.Join(err, f.prune())
 }
 
-// former returns a name for the file that is replaced.
-func (f *files) former() string {
+// former returns a name for the file that is replaced. The error says that the system takes no such name.
+func (f *files) former() (string, error) {
 	name := f.o.Path + "." + f.o.Clock().UTC().Format(stamp)
 	for n := 1; ; n++ {
 		path := name
 		if n > 1 {
 			path += "-" + strconv.Itoa(n)
 		}
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			return path
+		switch _, err := os.Lstat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			return path, nil
+		case err != nil:
+			return "", err
 		}
 	}
 }

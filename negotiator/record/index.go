@@ -64,7 +64,11 @@ func ReadIndex(path string) (*recordv1.Index, error) {
 	return index, nil
 }
 
-// First returns the instant of a record's first state: records of one pool follow each other in this order.
+// ErrNoBeginning says that a record has no whole beginning: what writes it has just begun, or was killed then.
+var ErrNoBeginning = errors.New("has no whole frame yet; wait, or give another file")
+
+// First returns the instant of a record's first cycle: records of one pool follow each other in this order. The error
+// wraps [ErrNoBeginning] if it has none.
 func First(path string) (int64, error) {
 	if index, err := ReadIndex(path); err == nil && index.GetCycles() > 0 {
 		return index.GetFrom(), nil
@@ -75,9 +79,12 @@ func First(path string) (int64, error) {
 	}
 	defer r.Close()
 	for {
-		entry, err := r.Next()
-		if err != nil {
-			return 0, fmt.Errorf("%s: has no whole beginning", path)
+		entry, nextErr := r.Next()
+		switch {
+		case errors.Is(nextErr, io.EOF):
+			return 0, fmt.Errorf("%s: %w", path, ErrNoBeginning)
+		case nextErr != nil:
+			return 0, nextErr
 		}
 		if told := entry.GetTold(); told != nil {
 			return told.GetNow(), nil

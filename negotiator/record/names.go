@@ -1,15 +1,17 @@
 package record
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // NamesEnd is what the file of pseudonyms has behind the name of its record.
@@ -23,6 +25,9 @@ type names struct {
 	count  map[string]int    // of pseudonyms, by what they begin with
 	queues []queue           // by name: pseudonyms of queues are in the same order
 	err    error             // why nothing more could be written
+	// inAd says that a number is a name if it is known as one: the labels of a job, which have its user, are written
+	// before its ad. Elsewhere it would be one only from some instant on, and states would differ.
+	inAd bool
 }
 
 type queue struct{ name, pseudonym string }
@@ -34,12 +39,18 @@ func openNames(path string) (*names, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("record: the pseudonyms: %w", err)
 	}
-	lines := bufio.NewScanner(strings.NewReader(string(text)))
-	for lines.Scan() {
-		kind, rest, _ := strings.Cut(lines.Text(), "\t")
+	// The last line of a process that was killed may end within a pseudonym, which could then be another's.
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	for line := range strings.Lines(string(text[:whole])) {
+		kind, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		word, pseudonym, found := strings.Cut(rest, "\t")
+		if kind == queueKind {
+			word, err = strconv.Unquote(word)
+			found = found && err == nil
+		}
 		switch {
-		case !found: // the last line, of a process that was killed
+		case !found:
+			return nil, fmt.Errorf("record: %s: %q is no line of pseudonyms; name another record", path, line[:min(len(line), 80)])
 		case kind == queueKind:
 			n.addQueue(queue{word, pseudonym})
 		default:
@@ -47,15 +58,12 @@ func openNames(path string) (*names, error) {
 			n.count[kind]++
 		}
 	}
-	if err = lines.Err(); err != nil {
-		return nil, fmt.Errorf("record: %s: %w", path, err)
-	}
 	n.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err == nil && whole < len(text) {
+		err = n.file.Truncate(int64(whole))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("record: the pseudonyms: %w", err)
-	}
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		n.put("\n")
 	}
 	return n, nil
 }
@@ -75,9 +83,28 @@ const (
 	queueKind = "queue"
 )
 
-// text replaces the words of a text, except numbers and words that say nothing of anybody.
+// address is what names a machine in numbers: of the network, with dots, colons or, as in ads, hyphens; or of a card.
+var address = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b|` +
+	`\b[[:xdigit:]]{1,4}([:-][[:xdigit:]]{1,4}){5,7}\b|` +
+	`\b[[:xdigit:]]{1,4}([:-][[:xdigit:]]{1,4})*(::|--)([[:xdigit:]]{1,4}([:-][[:xdigit:]]{1,4})*\b)?`)
+
+// text replaces the words and addresses of a text, except numbers and words that say nothing of anybody.
 func (n *names) text(kind, text string) string {
 	var b strings.Builder
+	for {
+		at := address.FindStringIndex(text)
+		if at == nil {
+			n.plain(&b, kind, text)
+			return b.String()
+		}
+		n.plain(&b, kind, text[:at[0]])
+		b.WriteString(n.pseudonym(hostKind, strings.ToLower(text[at[0]:at[1]])))
+		text = text[at[1]:]
+	}
+}
+
+// plain replaces the words of a text without addresses.
+func (n *names) plain(b *strings.Builder, kind, text string) {
 	for len(text) > 0 {
 		end := strings.IndexFunc(text, isNoLetter)
 		if end < 0 {
@@ -94,16 +121,27 @@ func (n *names) text(kind, text string) string {
 		}
 		text = text[end:]
 	}
-	return b.String()
 }
 
-func isNoLetter(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+func isNoLetter(r rune) bool {
+	return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+}
+
+// shortestLogin is how many characters a number has at least that is the name of a user or group. Shorter ones are in
+// names of groups and machines for another reason.
+const shortestLogin = 4
 
 func (n *names) word(kind, word string) string {
 	lower := strings.ToLower(word)
-	if isCommon(lower) {
+	isLogin := (kind == userKind || kind == groupKind) && len(lower) >= shortestLogin && number.MatchString(lower)
+	if _, known := n.words[lower]; isCommon(lower) && !isLogin && (!n.inAd || !known) {
 		return word
 	}
+	return n.pseudonym(kind, lower)
+}
+
+// pseudonym returns that of a word in lower case.
+func (n *names) pseudonym(kind, lower string) string {
 	pseudonym, known := n.words[lower]
 	if !known {
 		n.count[kind]++
@@ -112,17 +150,6 @@ func (n *names) word(kind, word string) string {
 		n.put(kind + "\t" + lower + "\t" + pseudonym + "\n")
 	}
 	return pseudonym
-}
-
-// known replaces the words of a text that have a pseudonym already.
-func (n *names) known(text string) string {
-	fields := strings.FieldsFunc(text, isNoLetter)
-	for _, word := range fields {
-		if _, known := n.words[strings.ToLower(word)]; known && !isCommon(strings.ToLower(word)) {
-			return n.text(wordKind, text)
-		}
-	}
-	return text
 }
 
 // queue replaces the name of a queue, by which jobs of the same second are ordered, so that they stay so.
@@ -143,7 +170,7 @@ func (n *names) queue(name string) string {
 	}
 	q := queue{name, queueKind + between(low, high)}
 	n.addQueue(q)
-	n.put(queueKind + "\t" + q.name + "\t" + q.pseudonym + "\n")
+	n.put(queueKind + "\t" + strconv.Quote(q.name) + "\t" + q.pseudonym + "\n")
 	return q.pseudonym
 }
 
@@ -176,6 +203,8 @@ func between(low, high string) string {
 
 // ad replaces the texts in an ad, which is in brackets. Names of attributes and functions stay.
 func (n *names) ad(text string) string {
+	n.inAd = true
+	defer func() { n.inAd = false }()
 	var b strings.Builder
 	for {
 		begin := strings.IndexAny(text, `"'`)
@@ -206,20 +235,49 @@ func (n *names) ad(text string) string {
 	}
 }
 
-// literal replaces the words of a literal, and leaves what is escaped.
+// literal replaces the words of a literal, and leaves what is escaped but for letters.
 func (n *names) literal(text string) string {
 	var b strings.Builder
-	for {
-		at := strings.IndexByte(text, '\\')
-		if at < 0 || at+1 >= len(text) {
-			b.WriteString(n.text(wordKind, text))
-			return b.String()
+	var plain []byte
+	flush := func() {
+		for _, c := range []byte(n.text(wordKind, string(plain))) {
+			if c < utf8.RuneSelf {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
 		}
-		b.WriteString(n.text(wordKind, text[:at]))
-		b.WriteString(text[at : at+2])
-		text = text[at+2:]
+		plain = plain[:0]
 	}
+	for len(text) > 0 {
+		if text[0] != '\\' || len(text) == 1 {
+			plain, text = append(plain, text[0]), text[1:]
+			continue
+		}
+		if len(text) >= 4 {
+			if c, err := strconv.ParseUint(text[1:4], 8, 8); err == nil {
+				if c >= utf8.RuneSelf {
+					plain = append(plain, byte(c))
+				} else {
+					flush()
+					b.WriteString(text[:4])
+				}
+				text = text[4:]
+				continue
+			}
+		}
+		flush()
+		b.WriteString(text[:2])
+		text = text[2:]
+	}
+	flush()
+	return b.String()
 }
 
-// close closes the file of names.
-func (n *names) close() error { return n.file.Close() }
+// close closes the file of names, if it is open.
+func (n *names) close() error {
+	if err := n.file.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}

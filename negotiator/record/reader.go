@@ -18,13 +18,14 @@ const mostEntry = 1 << 30
 
 // Reader reads the entries of a record, in their order.
 type Reader struct {
-	name string
-	text *bufio.Reader
-	file io.Closer // nil: none is to be closed
-	pack *packed.Reader
-	n    int64 // entries so far
-	torn error // why it ends before its end
-	last []byte
+	name  string
+	text  *bufio.Reader
+	file  io.Closer // nil: none is to be closed
+	pack  *packed.Reader
+	whole *extent // what pack reads
+	n     int64   // entries so far
+	torn  error   // why it ends before its end
+	last  []byte
 }
 
 // Open opens the record at a path.
@@ -51,16 +52,18 @@ const AnyVersion = "condor-backfill record "
 
 // NewReader reads a record, whose name is for errors.
 func NewReader(from io.Reader, name string) (*Reader, error) {
-	r := &Reader{name: name}
-	text, err := packed.NewReaderOf(from, AnyVersion)
+	r := &Reader{name: name, whole: newExtent(from)}
+	text, err := packed.NewReaderOf(r.whole, AnyVersion)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r.pack, r.text = text, bufio.NewReaderSize(text, 64<<10)
 	head, _ := r.text.Peek(len(Magic))
 	switch {
+	case len(head) == 0 && text.Format != packed.Plain && !r.isTorn():
+		err = fmt.Errorf("%s: is damaged from its beginning on", name)
 	case len(head) == 0:
-		err = fmt.Errorf("%s: has no whole frame yet; wait, or give another file", name)
+		err = fmt.Errorf("%s: %w", name, ErrNoBeginning)
 	case string(head) == Magic:
 		return r, nil
 	case Is(head):
@@ -144,11 +147,24 @@ func (r *Reader) end(err error) error {
 	case errors.Is(more, io.EOF) && errors.Is(err, io.EOF):
 		return io.EOF
 	case cut, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(more, io.ErrUnexpectedEOF):
+		if !r.isTorn() {
+			return fmt.Errorf("%s: behind entry %d: bytes are missing or have changed; the file is damaged", r.name, r.n)
+		}
 		r.torn = fmt.Errorf("%s: ends within a frame, as what wrote it was killed or goes on: it is read up to there", r.name)
 		return io.EOF
 	default:
 		return fmt.Errorf("%s: behind entry %d: %w", r.name, r.n, more)
 	}
+}
+
+// isTorn reports whether a file whose text ends too soon ends too soon itself. Else its bytes have changed, and what
+// comes behind them must not be taken for what was never written. Nothing is read after it.
+func (r *Reader) isTorn() bool {
+	if r.pack.Format != packed.Zstd {
+		return true
+	}
+	_ = r.pack.Close() // so that nobody else reads
+	return r.whole.isTorn()
 }
 
 // wrong says that an entry is none.

@@ -208,12 +208,10 @@ func TestNames(t *testing.T) {
 	require.Equal(t, "user1@host2", n.text(userKind, "alice@uni"))
 	require.Equal(t, `[ Iwd = "/word1/user1"; A = TARGET.OpSys == "LINUX" && Owner == "user1"; 'b"c' = "word2\"word3" ]`,
 		n.ad(`[ Iwd = "/data/Alice"; A = TARGET.OpSys == "LINUX" && Owner == "ALICE"; 'b"c' = "one\"two" ]`))
-	require.Equal(t, "12.0 of user1", n.known("12.0 of alice"))
-	require.Equal(t, "nothing is known of it", n.known("nothing is known of it"))
 	require.NoError(t, n.close())
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, append(text, "user\tcut o"...), 0o600))
+	require.NoError(t, os.WriteFile(path, append(text, "user\tbob\tuser1"...), 0o600))
 	again, err := openNames(path)
 	require.NoError(t, err)
 	require.Equal(t, "user1", again.text(wordKind, "alice"))
@@ -327,7 +325,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(plain)
 	f.Add([]byte(Magic + "\xff\xff\xff\xff\x0f"))
 	f.Add([]byte(Magic + Magic + "\x00"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Fuzz(func(_ *testing.T, text []byte) {
 		r, err := NewReader(bytes.NewReader(text), "x")
 		if err != nil {
 			return

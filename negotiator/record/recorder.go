@@ -160,23 +160,33 @@ func (r *Recorder) write(e *recordv1.Entry) {
 	}
 }
 
-// Digest returns the SHA-256 of a state as records have it.
-func Digest(s *backfill.State) []byte {
-	sum := sha256.Sum256(snapshot(s, nil))
+// Digest returns the SHA-256 of a state as records have it; as anonymous ones, if so.
+func Digest(s *backfill.State, anonymous bool) []byte {
+	message := unlabelled(s)
+	if anonymous {
+		hideReasons(message)
+	}
+	text, _ := message.MarshalVT() // fails for no message
+	sum := sha256.Sum256(text)
 	return sum[:]
 }
 
 // snapshot returns a state as a policyv1.Snapshot, without the labels of jobs, and with pseudonyms if there are any.
 func snapshot(s *backfill.State, hidden *names) []byte {
-	message := wire.EncodeSnapshot(s.Snapshot())
-	for _, j := range message.GetJobs() {
-		withoutLabels(j.GetJob())
-	}
+	message := unlabelled(s)
 	if hidden != nil {
 		hidden.state(message)
 	}
 	text, _ := message.MarshalVT() // fails for no message
 	return text
+}
+
+func unlabelled(s *backfill.State) *policyv1.Snapshot {
+	message := wire.EncodeSnapshot(s.Snapshot())
+	for _, j := range message.GetJobs() {
+		withoutLabels(j.GetJob())
+	}
+	return message
 }
 
 // withoutLabels takes the labels off a job, which are those that were told. In a map they would be in a

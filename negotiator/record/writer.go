@@ -106,6 +106,9 @@ type cut struct {
 func (w *writer) append(entry []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.closed { // nobody writes it any more
+		return
+	}
 	w.largest = max(w.largest, len(entry))
 	for w.error == nil && len(w.text) > mostWaiting+2*w.largest {
 		if !w.o.Wait {
@@ -128,6 +131,9 @@ func (w *writer) append(entry []byte) {
 func (w *writer) next() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.closed || w.error != nil { // nobody takes it any more
+		return
+	}
 	w.cuts = append(w.cuts, cut{len(w.text), w.takeIndex()})
 	w.text = append(w.text, Magic...)
 	w.size, w.began = 0, w.o.Clock()

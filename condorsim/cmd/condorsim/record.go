@@ -42,3 +42,11 @@ func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config)
 	}
 	return recorder, err
 }
+
+// ended ends a record, if there is one, and returns what has stopped it.
+func ended(recorder *record.Recorder) error {
+	if recorder == nil {
+		return nil
+	}
+	return recorder.Close()
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/inwords"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -86,9 +88,14 @@ func (c *replayCommand) Run(ctx context.Context, p *process) error {
 	defer bar.Done()
 	read := &reading{bar: bar, total: sizeOf(c.Files)}
 	r := replay.New(replay.Options{Deciders: with.deciders, GoOn: c.GoOn})
-	files, err := inOrder(c.Files)
+	files, without, err := inOrder(c.Files)
 	if err != nil {
 		return cli.Bad(err)
+	}
+	for _, name := range without {
+		if _, err = fmt.Fprintf(p.errs, "%s is left out: what writes it has just begun, or was killed then\n", name); err != nil {
+			return err
+		}
 	}
 	for _, name := range files {
 		if err = read.replay(ctx, r, name); err != nil {
@@ -115,22 +122,26 @@ func (c *replayCommand) Run(ctx context.Context, p *process) error {
 	return nil
 }
 
-// inOrder returns records in the order of their beginnings.
-func inOrder(files []string) ([]string, error) {
+// inOrder returns records in the order of their beginnings, without those of several that have none.
+func inOrder(files []string) (ordered, without []string, err error) {
 	if len(files) < 2 {
-		return files, nil
+		return files, nil, nil
 	}
 	first := map[string]int64{}
 	for _, name := range files {
-		at, err := record.First(name)
-		if err != nil {
-			return nil, err
+		at, firstErr := record.First(name)
+		switch {
+		case errors.Is(firstErr, record.ErrNoBeginning):
+			without = append(without, name)
+			continue
+		case firstErr != nil:
+			return nil, nil, firstErr
 		}
 		first[name] = at
+		ordered = append(ordered, name)
 	}
-	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
-	return files, nil
+	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
+	return ordered, without, nil
 }
 
 // reading reads records, with a bar for how far it is.
@@ -204,20 +215,27 @@ func (w *withPolicy) deciders(ctx context.Context, p *recordv1.Policy, resources
 		}},
 	}
 	if c.With != "" {
-		request.Policy, request.Fallback = c.With, ""
+		request.Policy = c.With // the fallback of then still decides what it decided
+		if filepath.Base(c.With) == c.With && c.With != p.GetName() {
+			request.Options = nil // those are another policy's
+		}
 	}
 	if c.WithOpt != nil {
 		request.Options = c.WithOpt
 	}
+	otherHistory := fmt.Errorf("--with %s: it cannot take the place of %s, as only one of them gives guarantees: what "+
+		"it would have done is another history; run the record's jobs under it", c.With, p.GetName())
 	if w.chosen, err = choose.Policy(ctx, request); err != nil {
+		if _, unfit := errors.AsType[*policies.FallbackError](err); unfit && c.With != "" {
+			return nil, nil, otherHistory
+		}
 		if c.With == "" && p.GetPlugin() {
 			err = fmt.Errorf("%w; the record was decided by a plugin: give it with --with FILE", err)
 		}
 		return nil, nil, err
 	}
 	if w.chosen.Main.Spec().Guarantees != p.GetGuarantees() {
-		return nil, nil, fmt.Errorf("--with %s: it cannot take the place of %s, as only one of them gives guarantees: what "+
-			"it would have done is another history; run the record's jobs under it", c.With, p.GetName())
+		return nil, nil, otherHistory
 	}
 	return w.chosen.Main, w.chosen.Fallback, nil
 }

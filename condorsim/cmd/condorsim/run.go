@@ -130,7 +130,7 @@ of the rounds. --dump-refused DIR writes the rounds that went wrong, to be run a
 
 // Run simulates and prints.
 //
-//nolint:funlen // the steps of a run, in their order
+//nolint:funlen,gocognit // the steps of a run, in their order
 func (c *runCommand) Run(ctx context.Context, p *process) error {
 	began := time.Now()
 	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
@@ -192,9 +192,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	sinks := c.dumping(w, &config, logger, []negotiator.Sink{&progress{bar: bar, total: int64(len(w.Jobs))}})
 	result, err := c.simulate(ctx, w, config, choosing(chooser, config, sinks)...)
 	bar.Done()
-	if recorder != nil {
-		err = cmp.Or(err, recorder.Close())
-	}
+	recorded := ended(recorder) // a full disk takes nothing but the record
 	if err != nil {
 		return c.saved(err)
 	}
@@ -235,7 +233,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	if c.Order == negotiator.FairShare {
 		run.Priorities = report.PrioritiesOf(c.priorities())
 	}
-	return cmp.Or(c.print(p.out, run, result, extras), report.NotGivenUp(result), report.OwnResults(result))
+	return cmp.Or(c.print(p.out, run, result, extras), report.NotGivenUp(result), report.OwnResults(result), recorded)
 }
 
 // print prints the summary.

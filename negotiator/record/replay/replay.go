@@ -60,13 +60,14 @@ type Result struct {
 
 // Replay replays records, one after the other.
 type Replay struct {
-	o       Options
-	known   *known
-	keys    *record.Keys
-	host    *backfill.Host
-	policy  string
-	started bool // some cycle was told
-	result  *Result
+	o         Options
+	known     *known
+	keys      *record.Keys
+	host      *backfill.Host
+	policy    string
+	started   bool // some cycle was told
+	anonymous bool // the record has pseudonyms, and no reasons
+	result    *Result
 }
 
 // New begins a replay.
@@ -146,6 +147,7 @@ func (r *Replay) begin(ctx context.Context, b *recordv1.Begin) error {
 		return err
 	}
 	r.result.Begins++
+	r.anonymous = b.GetAnonymous()
 	r.host, err = backfill.NewHost(state, nil, main, fallback, nil)
 	return err
 }
@@ -261,7 +263,7 @@ func (r *Replay) end(e *recordv1.End) error {
 	if r.host == nil {
 		return errNoBegin
 	}
-	if !bytes.Equal(record.Digest(r.host.State), e.GetState()) {
+	if !bytes.Equal(record.Digest(r.host.State, r.anonymous), e.GetState()) {
 		return fmt.Errorf("the state at %d is another one than it was, though all decisions were the same: this is a bug of "+
 			"this program, or the record was changed", e.GetNow())
 	}
