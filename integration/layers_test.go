@@ -195,7 +195,8 @@ var arrows = []struct{ importer, may, tests string }{
 			"condorsim/output/{chart,compare,metrics,page}", "condorsim/output/{compare/schedules,intervals,page/pagetest,results}",
 	},
 	{
-		"condorsim/output/compare/schedules", "backfill condorsim/input/{formats,workload} negotiator/packed/... condorsim/output/spreadsheet",
+		"condorsim/output/compare/schedules", "backfill condorsim/input/{formats,recorded,workload} negotiator/packed/... " +
+			"negotiator/record condorsim/output/spreadsheet",
 		"condorsim/output/{jobtable,page/pagetest}",
 	},
 	{"condorsim/output/survey", "backfill backfill/inwords negotiator/instant condorsim/input/{history,workload} condorsim/output/{chart,metrics,wholefile}", ""},

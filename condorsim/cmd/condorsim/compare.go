@@ -40,7 +40,8 @@ func (*compareCommand) Help() string {
 the same if they have the same name and submit time. What is in one alone is counted and named, and not
 compared. Intervals are of paired differences over the weeks in which jobs came, and need four weeks.
 
-A table of jobs has a row for each job: condorsim run --jobs-out writes it. Folders of results have no
+A table of jobs has a row for each job: condorsim run --jobs-out writes it. A record (--record) of a
+simulation, or of a real pool, says the same of its jobs. Folders of results have no
 jobs: their cells are compared by measures, with intervals over seeds or weeks, and so are a table and a
 folder.
 

@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed"
+	"github.com/condor-backfill/condor-backfill/negotiator/record"
 )
 
 // Row is a job and what became of it. Times are seconds on the schedule's own clock.
@@ -44,10 +45,12 @@ type reader struct {
 }
 
 // readers lists what is read.
-func readers() []reader { return []reader{{isParquet, readParquet}, {isCSV, readCSV}} }
+func readers() []reader {
+	return []reader{{isParquet, readParquet}, {record.Is, readRecord}, {isCSV, readCSV}}
+}
 
 // Holdings says what files may hold, as part of a sentence.
-const Holdings = "a table of jobs that condorsim run --jobs-out wrote"
+const Holdings = "a table of jobs that condorsim run --jobs-out wrote, or a record of a negotiator"
 
 // file is a file being read.
 type file struct {
@@ -73,7 +76,7 @@ func Read(path string) (*Schedule, error) {
 	f := &file{name: path, raw: raw}
 	head := make([]byte, len(parquetMagic))
 	if n, _ := raw.ReadAt(head, 0); !isParquet(head[:n]) { // a pipe cannot be read so, and is text
-		if f.text, err = workload.Text(raw, path); err != nil {
+		if f.text, err = workload.TextOf(raw, path, record.AnyVersion); err != nil {
 			return nil, err
 		}
 		defer f.text.Close() //nolint:errcheck // only read
