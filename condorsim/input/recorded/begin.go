@@ -31,8 +31,8 @@ func (r *reader) begin(b *recordv1.Begin) error {
 	}
 	r.again = !first
 	r.decides(b.GetPolicy())
-	if len(b.GetJobs()) > 0 || len(b.GetSlots()) > 0 {
-		r.now = backfill.Time(b.GetNow()) // else nothing has happened yet
+	if len(b.GetJobs()) > 0 || len(b.GetSlots()) > 0 { // else nothing has happened yet
+		r.now = max(r.now, backfill.Time(b.GetNow()))
 	}
 	r.observing = b.GetObserving()
 	if err := r.slotsBegin(b); err != nil {
@@ -99,8 +99,11 @@ func (r *reader) runsOn(j *job, state *policyv1.JobState, snapshot *policyv1.Sna
 		if counts := at.GetCounts(); i < len(counts) {
 			chunks = int(counts[i])
 		}
-		name := snapshot.GetSlots()[slot].GetSlot().GetName()
-		if place, known := r.slots[name]; known {
+		all := snapshot.GetSlots()
+		if slot < 0 || int(slot) >= len(all) {
+			continue // the file is damaged: it waits
+		}
+		if place, known := r.slots[all[slot].GetSlot().GetName()]; known {
 			j.job.Places = append(j.job.Places, negotiator.Chunks{Slot: r.record.Description.Slots[place], Count: chunks})
 		}
 	}

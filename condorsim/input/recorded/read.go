@@ -133,6 +133,10 @@ func (r *reader) decides(p *recordv1.Policy) {
 
 // told takes in what the pool told.
 func (r *reader) told(t *recordv1.Told) error {
+	if at := backfill.Time(t.GetNow()); at < r.now || at > backfill.MaxTime {
+		return fmt.Errorf("time goes from %d to %d: join the files of a record in their order, and records of several pools "+
+			"not at all", r.now, at)
+	}
 	r.now = backfill.Time(t.GetNow())
 	if err := r.slotsTold(t); err != nil {
 		return err
