@@ -123,6 +123,9 @@ func (r *reader) decides(p *recordv1.Policy) {
 	}
 	r.policy = p.GetName()
 	r.record.Policies++
+	if r.record.Policies == 2 {
+		r.record.Until = r.now
+	}
 	if r.record.Policies == 1 {
 		r.record.Policy = Policy{
 			Name: p.GetName(), Fallback: p.GetFallback(), Guarantees: p.GetGuarantees(),

@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 	require.Nil(t, r.Changes)
 	require.Len(t, r.Jobs, 1)
 	j := r.Jobs[0]
-	require.EqualValues(t, []int64{5, 100, 4, 20}, []int64{int64(j.Submit), int64(j.Run), j.Cpus, j.Memory})
+	require.Equal(t, []int64{5, 100, 4, 20}, []int64{int64(j.Submit), int64(j.Run), j.Cpus, j.Memory})
 	require.False(t, j.Started)
 	trace := r.Trace()
 	require.Equal(t, "lab", trace.Name)
