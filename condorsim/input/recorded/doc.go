@@ -14,7 +14,8 @@
 // job that was started several times the last run counts. One that was removed while it ran runs for as long as it
 // did; one that was removed while it waited leaves when it did, and if it has started by then, it runs until its
 // estimate is over, but no longer than until then. The run time of a job that waits or runs at the end of the record
-// is its estimate, or as long as it has run if that is longer. Claims of jobs that the negotiator does not know are
+// is its estimate, or as long as it has run if that is longer; so is that of a scavenger, unless the pool told when it
+// began. Claims of jobs that the negotiator does not know are
 // fixed where they were at the beginning; later ones arrive as jobs like others.
 //
 // A record goes on in other files, and after a restart of its negotiator, if the files are joined in their order: a
