@@ -19,8 +19,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 )
 
-// recorded counts the jobs whose file records a start.
-func recorded(w *condorsim.Workload) (n int) {
+// withStarts counts the jobs whose file records a start.
+func withStarts(w *condorsim.Workload) (n int) {
 	for _, j := range w.Jobs {
 		if j.HasWaited {
 			n++

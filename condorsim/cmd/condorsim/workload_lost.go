@@ -8,7 +8,9 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/recorded"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // dropFlags say what may be lost where job ads become a trace.
@@ -52,7 +54,7 @@ func (f rewriteFlags) read(p *process, file string, in *jobsFile, x change, out 
 	if err := f.suits(in.Format, f.machineFlags, file); err != nil {
 		return nil, err
 	}
-	if in.Format != formats.Ads && len(f.Drop) > 0 {
+	if in.Format != formats.Ads && in.Format != formats.Record && len(f.Drop) > 0 {
 		return nil, errors.New("--drop says what job ads may lose; the workload holds none")
 	}
 	if x.Memory == "" {
@@ -78,7 +80,13 @@ const anyMemory = 1_000_000_000_000 // MiB
 // check returns an error that names what would be lost of jobs if their trace were written in the format,
 // and may not be.
 func (f dropFlags) check(jobs *formats.Jobs, target *formats.Format) error {
-	if jobs.History == nil {
+	var name string
+	switch {
+	case jobs.History != nil:
+		name = jobs.History.Name
+	case jobs.Recorded != nil:
+		name = jobs.Recorded.Name
+	default:
 		return nil
 	}
 	var lost []string
@@ -88,16 +96,10 @@ func (f dropFlags) check(jobs *formats.Jobs, target *formats.Format) error {
 			lost, drop[kind] = append(lost, what), true
 		}
 	}
-	asked := slices.ContainsFunc(jobs.History.Jobs, func(j history.Job) bool { return j.Memory > 0 })
-	if asked && !slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.Memory > 0 }) {
-		say("memory (unless --memory gives that of the machine)", "resources")
-	}
-	for _, what := range jobs.History.Beyond {
-		if slices.Contains(history.Attributes(), what) {
-			say(what, "requirements")
-		} else {
-			say(what, "resources")
-		}
+	if jobs.History != nil {
+		lostOfAds(jobs, say)
+	} else {
+		lostOfRecord(jobs.Recorded, say)
 	}
 	if lost == nil {
 		return nil
@@ -109,8 +111,40 @@ func (f dropFlags) check(jobs *formats.Jobs, target *formats.Format) error {
 		}
 	}
 	return fmt.Errorf("%s: its jobs ask for what %s has no place for: %s; --drop %s has it left out, and condorsim "+
-		"run reads the ads as they are", formats.Shown(jobs.History.Name), target.Holds, strings.Join(lost, ", "),
+		"run reads the ads as they are", formats.Shown(name), target.Holds, strings.Join(lost, ", "),
 		strings.Join(flag, ","))
+}
+
+// lostOfAds says what job ads ask for that their trace does not have.
+func lostOfAds(jobs *formats.Jobs, say func(what, kind string)) {
+	asked := slices.ContainsFunc(jobs.History.Jobs, func(j history.Job) bool { return j.Memory > 0 })
+	if asked && !slices.ContainsFunc(jobs.Jobs, func(j workload.Job) bool { return j.Memory > 0 }) {
+		say("memory (unless --memory gives that of the machine)", "resources")
+	}
+	for _, what := range jobs.History.Beyond {
+		if slices.Contains(history.Attributes(), what) {
+			say(what, "requirements")
+		} else {
+			say(what, "resources")
+		}
+	}
+}
+
+// lostOfRecord says what a record has that its trace has not.
+func lostOfRecord(r *recorded.Record, say func(what, kind string)) {
+	say("the slots, what the ads of jobs and slots require of each other, and which jobs were held or removed", "requirements")
+	schema := r.Description.Schema
+	for k, resource := range schema.Resources {
+		if k == 0 || negotiator.IsCount(resource) || negotiator.IsKind(resource) || resource == "memory" {
+			continue
+		}
+		if slices.ContainsFunc(r.Jobs, func(j recorded.Job) bool {
+			chunk, err := schema.Request(j.Ad, j.Nodes)
+			return err == nil && chunk[k] > 0
+		}) {
+			say(resource, "resources")
+		}
+	}
 }
 
 // keepingMemory has job ads that become lines of SWF read with their memory, also for a machine that has
