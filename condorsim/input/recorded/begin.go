@@ -41,8 +41,8 @@ func (r *reader) begin(b *recordv1.Begin) error {
 	return r.jobsBegin(b.GetJobs(), snapshot, first)
 }
 
-// jobsBegin takes in the jobs of a beginning. Those that it does not name have ended, unless
-// the next cycle is told of them.
+// jobsBegin takes in the jobs of a beginning. Those that it does not name have ended. If it
+// names none the negotiator knows nothing yet, and the next cycle is told of those that are there.
 func (r *reader) jobsBegin(jobs []*recordv1.Job, snapshot *policyv1.Snapshot, first bool) error {
 	states := map[int64]*policyv1.JobState{}
 	for _, s := range snapshot.GetJobs() {
@@ -80,6 +80,9 @@ func (r *reader) jobsBegin(jobs []*recordv1.Job, snapshot *policyv1.Snapshot, fi
 	r.unsaid = map[string]*job{}
 	for j := range ended {
 		r.unsaid[j.job.Name] = j
+	}
+	if len(jobs) > 0 {
+		r.forgetUnsaid()
 	}
 	return nil
 }

@@ -20,7 +20,7 @@
 //
 // A record goes on in other files, and after a restart of its negotiator, if the files are joined in their order: a
 // beginning within a record is compared with what is known by then. Jobs are known again by their names. One that ended
-// while no negotiator ran counts as ended when the next one was told of the pool.
+// while no negotiator ran counts as ended when the next one was told of the pool, and one that began as started then.
 //
 // Files: record.go has what a record holds, read.go the entries, begin.go the beginnings, jobs.go what becomes of
 // jobs, slots.go of slots and limits, trace.go the jobs as a trace.

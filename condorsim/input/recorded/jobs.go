@@ -134,6 +134,7 @@ func (r *reader) found(run *recordv1.Running) error {
 	if j := r.unsaid[run.GetJob().GetName()]; j != nil {
 		delete(r.unsaid, j.job.Name)
 		r.live[id] = j
+		j.start(r.now) // as late as others count as ended whose places it may have
 	}
 	if r.live[id] == nil {
 		if r.absent[run.GetJob().GetName()] == nil {

@@ -108,7 +108,7 @@ func (r *reader) entry(e *recordv1.Entry) (err error) {
 	return nil
 }
 
-// forgetUnsaid has what a beginning and the cycle after it say nothing of be gone.
+// forgetUnsaid has jobs be gone of which a beginning says nothing, nor the cycle after it.
 func (r *reader) forgetUnsaid() {
 	for _, name := range slices.Sorted(maps.Keys(r.unsaid)) {
 		r.gone(r.unsaid[name])
