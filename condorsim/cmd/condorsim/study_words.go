@@ -119,9 +119,12 @@ func (c *studyCommand) variant(trace string) string {
 func (c *studyCommand) about(w *condorsim.Workload) string {
 	clock := w.Clock()
 	on := "one machine of " + count(int(w.Capacity()[0]), "cpu")
-	if c.Pool != "" {
-		on = fmt.Sprintf("the pool of %s (%s, %s cpus)", filepath.Base(c.Pool), count(len(w.Slots), "slot"),
-			inwords.Whole(w.Capacity()[0]))
+	pool := filepath.Base(c.Pool)
+	if c.Pool == "" && w.Recorded != nil {
+		pool = "the record"
+	}
+	if c.Pool != "" || w.Recorded != nil {
+		on = fmt.Sprintf("the pool of %s (%s, %s cpus)", pool, count(len(w.Slots), "slot"), inwords.Whole(w.Capacity()[0]))
 	}
 	jobs := " jobs"
 	if len(w.Jobs) == 1 {
