@@ -130,9 +130,19 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 	p.absences.set(isWaiting, p.lost...)
 	p.absences.set(isOver, d.Removed...)
 	p.leave(&d)
-	for p.next < len(p.w.Jobs) && p.w.Jobs[p.next].Submit <= now {
+	p.arrive(&d)
+	p.completed, p.submitted = d.Completed, d.Submitted
+	if p.w.accounts != nil {
+		return d, p.w.accounts.fetched(&d, p.lost)
+	}
+	return d, nil
+}
+
+// arrive adds to the delta the jobs that are submitted by now.
+func (p *SimulatedPool) arrive(d *negotiator.Delta) {
+	for p.next < len(p.w.Jobs) && p.w.Jobs[p.next].Submit <= d.Now {
 		if j := p.w.Jobs[p.next]; j.runsAnyway() {
-			p.runsOn(&d, j)
+			p.runsOn(d, j)
 		} else {
 			d.Submitted = append(d.Submitted, j.Job)
 			p.absences.set(isWaiting, j.ID)
@@ -140,15 +150,10 @@ func (p *SimulatedPool) Fetch(ctx context.Context, wake backfill.Time) (negotiat
 		p.next++
 		p.skip()
 	}
-	if p.successors.next() <= now {
-		d.Submitted = p.successors.submit(p.w, now, d.Submitted)
+	if p.successors.next() <= d.Now {
+		d.Submitted = p.successors.submit(p.w, d.Now, d.Submitted)
 		slices.SortFunc(d.Submitted, func(a, b *negotiator.Job) int { return int(a.ID - b.ID) })
 	}
-	p.completed, p.submitted = d.Completed, d.Submitted
-	if p.w.accounts != nil {
-		return d, p.w.accounts.fetched(&d, p.lost)
-	}
-	return d, nil
 }
 
 // skip passes over jobs that are submitted after the ends of others.

@@ -23,8 +23,10 @@ type SimulatorError struct {
 	// Slack is the record's start slack, and Within how many jobs started no further from their starts than that.
 	Slack  backfill.Time `json:"start_slack"`
 	Within int           `json:"within_start_slack"`
-	// Policies counts those that were in charge of the record, of which the first was simulated, if there were several.
-	Policies int `json:"policies,omitempty"`
+	// Policies counts those that were in charge of the record, if there were several: then the first was simulated, and
+	// the jobs that started before Until are compared, when the next took charge.
+	Policies int           `json:"policies,omitempty"`
+	Until    backfill.Time `json:"until,omitempty"`
 }
 
 // SimulatorError compares the starts of a run with those of the record of which its workload is. Jobs that ran when the
@@ -40,12 +42,13 @@ func (r *Result) SimulatorError() (*SimulatorError, error) {
 	}
 	e := &SimulatorError{Policy: record.Policy.Name, Slack: record.Slack}
 	if record.Policies > 1 {
-		e.Policies = record.Policies
+		e.Policies, e.Until = record.Policies, record.Until
 	}
 	var apart []backfill.Time
 	for i, o := range r.Outcomes {
 		before := happened.Outcomes[i]
 		switch j := r.Workload.Jobs[i]; {
+		case e.Until > 0 && before.Start >= e.Until:
 		case !before.Started || j.runsAnyway() || j.Scavenger:
 		case !o.Started:
 			e.NotRun++
@@ -78,7 +81,7 @@ func (e *SimulatorError) String() string {
 		text += fmt.Sprintf("; %s more did not run in the simulation", inwords.Whole(e.NotRun))
 	}
 	if e.Policies > 0 {
-		text += fmt.Sprintf("; the first of %d policies of the record was simulated", e.Policies)
+		text += fmt.Sprintf("; that is until another of its %d policies took charge", e.Policies)
 	}
 	return text
 }

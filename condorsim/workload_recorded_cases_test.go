@@ -3,6 +3,7 @@ package condorsim_test
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func TestRecordedCases(t *testing.T) {
 	}
 	job := func(id, submit int64, nodes int, cpus, estimate int64) *negotiator.Job {
 		return &negotiator.Job{
-			ID: backfill.JobID(id), Name: fmt.Sprint(id), Submit: backfill.Time(submit), Nodes: nodes,
+			ID: backfill.JobID(id), Name: strconv.FormatInt(id, 10), Submit: backfill.Time(submit), Nodes: nodes,
 			Position: backfill.QueuePosition{Cluster: id}, Estimate: backfill.Time(estimate), User: "j",
 			Ad: adOf(t, fmt.Sprintf("[RequestCpus = %d; Requirements = true]", cpus)),
 		}
@@ -89,7 +90,7 @@ func TestRecordedCases(t *testing.T) {
 		return j
 	}
 	named := func(cluster int64, j *negotiator.Job) *negotiator.Job {
-		j.Name, j.Position.Cluster = fmt.Sprint(cluster), cluster
+		j.Name, j.Position.Cluster = strconv.FormatInt(cluster, 10), cluster
 		return j
 	}
 	type delta = negotiator.Delta

@@ -40,14 +40,14 @@ func (k *Keys) step(job, bits int64) (before int64) {
 	return before
 }
 
-// of returns the page of a job; nil if there is none and none is to be made.
-func (k *Keys) of(job int64, make bool) *page {
+// of returns the page of a job, which is made anew if that is asked for; nil if there is none.
+func (k *Keys) of(job int64, anew bool) *page {
 	number := int64(uint64(job) / pageJobs)
 	if k.page != nil && k.at == number {
 		return k.page
 	}
 	p := k.pages[number]
-	if p == nil && !make {
+	if p == nil && !anew {
 		return nil
 	}
 	if p == nil {

@@ -23,6 +23,7 @@ var samples = map[*formats.Format]struct {
 	formats.Slurm:    {"../../input/slurm/testdata/sample.sacct", []string{"--drop", "resources"}},
 	formats.PBS:      {"../../input/pbs/testdata/sample.log", nil},
 	formats.GWF:      {"../../input/gwf/testdata/sample.gwf", nil},
+	formats.Record:   {"../../input/recorded/testdata/sample.rec", []string{"--drop", "resources,requirements"}},
 	formats.EventLog: {"../../input/eventlog/testdata/sample.log", []string{"--drop", "resources,requirements"}},
 }
 

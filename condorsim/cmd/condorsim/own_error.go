@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/output/report"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/auto"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -103,4 +104,19 @@ func (c *runCommand) ofOwnError() error {
 			"--history-share and flags that change its jobs")
 	}
 	return nil
+}
+
+// extras returns what is printed on request only, but for the timing.
+func (c *runCommand) extras(ctx context.Context, w *condorsim.Workload, result *condorsim.Result, logger hclog.Logger,
+) (extras *report.Extras, err error) {
+	extras = &report.Extras{Users: c.PerUser}
+	if c.CompareWithHistory {
+		if extras.History, err = result.CompareWithHistory(); err != nil {
+			return nil, cli.Bad(fmt.Errorf("--compare-with-history: %w", err))
+		}
+	}
+	if c.OwnError {
+		extras.Own, err = ownError(ctx, w, c.PluginDir, logger)
+	}
+	return extras, err
 }

@@ -30,11 +30,15 @@ func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config)
 	if err != nil {
 		return nil, err
 	}
+	slack := config.StartSlack
+	if w.Scavengers != nil {
+		slack = max(slack, w.Scavengers.Vacate) // as the run has it
+	}
 	recorder, err := record.New(record.Options{Path: c.Record, Anonymous: c.Anonymise, Replace: true, Wait: true, Clock: time.Now},
 		func() record.About {
 			return record.About{
 				Program: "condorsim " + program, Pool: w.Name, UnixStart: w.UnixStart,
-				StartSlack: config.StartSlack, DefaultEstimate: config.DefaultEstimate, Settings: settings,
+				StartSlack: slack, DefaultEstimate: config.DefaultEstimate, Settings: settings,
 			}
 		})
 	if err == nil {

@@ -202,16 +202,9 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 			return err
 		}
 	}
-	extras := &report.Extras{Users: c.PerUser}
-	if c.CompareWithHistory {
-		if extras.History, err = result.CompareWithHistory(); err != nil {
-			return cli.Bad(fmt.Errorf("--compare-with-history: %w", err))
-		}
-	}
-	if c.OwnError {
-		if extras.Own, err = ownError(ctx, w, c.PluginDir, logger); err != nil {
-			return err
-		}
+	extras, err := c.extras(ctx, w, result, logger)
+	if err != nil {
+		return err
 	}
 	if c.Timing {
 		extras.Timing = timing.summary(time.Since(began))

@@ -70,7 +70,7 @@ func (c *studyCommand) sweepOf(w *condorsim.Workload, options []map[string]strin
 	if changes := len(f.Traces) - 1; changes > 1 {
 		f.Traces = append(f.Traces, all)
 	}
-	if recorded(w) > 0 {
+	if withStarts(w) > 0 {
 		f.Schedulers = append(f.Schedulers, sweep.Scheduler{Policy: condorsim.HistoryPolicy})
 	}
 	for i, policy := range c.Policies {

@@ -19,8 +19,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
 )
 
-// recorded counts the jobs whose file records a start.
-func recorded(w *condorsim.Workload) (n int) {
+// withStarts counts the jobs whose file records a start.
+func withStarts(w *condorsim.Workload) (n int) {
 	for _, j := range w.Jobs {
 		if j.HasWaited {
 			n++
@@ -119,9 +119,12 @@ func (c *studyCommand) variant(trace string) string {
 func (c *studyCommand) about(w *condorsim.Workload) string {
 	clock := w.Clock()
 	on := "one machine of " + count(int(w.Capacity()[0]), "cpu")
-	if c.Pool != "" {
-		on = fmt.Sprintf("the pool of %s (%s, %s cpus)", filepath.Base(c.Pool), count(len(w.Slots), "slot"),
-			inwords.Whole(w.Capacity()[0]))
+	pool := filepath.Base(c.Pool)
+	if c.Pool == "" && w.Recorded != nil {
+		pool = "the record"
+	}
+	if c.Pool != "" || w.Recorded != nil {
+		on = fmt.Sprintf("the pool of %s (%s, %s cpus)", pool, count(len(w.Slots), "slot"), inwords.Whole(w.Capacity()[0]))
 	}
 	jobs := " jobs"
 	if len(w.Jobs) == 1 {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/recorded"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // dropFlags say what may be lost where jobs are written in another format.
@@ -74,7 +76,7 @@ func (f rewriteFlags) read(p *process, file string, in *jobsFile, x change, out 
 func (f dropFlags) check(jobs *formats.Jobs, file string, target *formats.Format) error {
 	var names, flag []string
 	kinds := map[string]bool{}
-	for _, l := range append(lostOfAds(jobs), lostInSWF(jobs, target)...) {
+	for _, l := range slices.Concat(lostOfAds(jobs), lostOfRecord(jobs.Recorded), lostInSWF(jobs, target)) {
 		if !slices.Contains(f.Drop, l.kind) {
 			names, kinds[l.kind] = append(names, l.what), true
 		}
@@ -118,6 +120,29 @@ func lostOfAds(jobs *formats.Jobs) (lost []loss) {
 			lost = append(lost, loss{what, ofRequirements})
 		default:
 			lost = append(lost, loss{what, ofResources})
+		}
+	}
+	return lost
+}
+
+// lostOfRecord lists what a trace does not have of a record.
+func lostOfRecord(r *recorded.Record) (lost []loss) {
+	if r == nil {
+		return nil
+	}
+	lost = []loss{{
+		"the slots, what the ads of jobs and slots require of each other, and which jobs were held or removed", ofRequirements,
+	}}
+	schema := r.Description.Schema
+	for k, resource := range schema.Resources {
+		if k == 0 || negotiator.IsCount(resource) || negotiator.IsKind(resource) || resource == "memory" {
+			continue
+		}
+		if slices.ContainsFunc(r.Jobs, func(j recorded.Job) bool {
+			chunk, err := schema.Request(j.Ad, j.Nodes)
+			return err == nil && chunk[k] > 0
+		}) {
+			lost = append(lost, loss{resource, ofResources})
 		}
 	}
 	return lost

@@ -76,7 +76,6 @@ const (
 )
 
 func TestFormatsThatAreNotRead(t *testing.T) {
-	const toSWF = ", which is not read; convert it to SWF, which condorsim workload formats describes"
 	const (
 		sacctTable = "x: looks like the table that sacct prints for people, in which texts are cut off, which is not read; " +
 			"print it with -P: sacct -a -P"

@@ -31,8 +31,8 @@ func (r *reader) begin(b *recordv1.Begin) error {
 	}
 	r.again = !first
 	r.decides(b.GetPolicy())
-	if len(b.GetJobs()) > 0 || len(b.GetSlots()) > 0 {
-		r.now = backfill.Time(b.GetNow()) // else nothing has happened yet
+	if len(b.GetJobs()) > 0 || len(b.GetSlots()) > 0 { // else nothing has happened yet
+		r.now = max(r.now, backfill.Time(b.GetNow()))
 	}
 	r.observing = b.GetObserving()
 	if err := r.slotsBegin(b); err != nil {
@@ -41,8 +41,8 @@ func (r *reader) begin(b *recordv1.Begin) error {
 	return r.jobsBegin(b.GetJobs(), snapshot, first)
 }
 
-// jobsBegin takes in the jobs of a beginning. Those that it does not name have ended, unless
-// the next cycle is told of them.
+// jobsBegin takes in the jobs of a beginning. Those that it does not name have ended. If it
+// names none the negotiator knows nothing yet, and the next cycle is told of those that are there.
 func (r *reader) jobsBegin(jobs []*recordv1.Job, snapshot *policyv1.Snapshot, first bool) error {
 	states := map[int64]*policyv1.JobState{}
 	for _, s := range snapshot.GetJobs() {
@@ -81,6 +81,9 @@ func (r *reader) jobsBegin(jobs []*recordv1.Job, snapshot *policyv1.Snapshot, fi
 	for j := range ended {
 		r.unsaid[j.job.Name] = j
 	}
+	if len(jobs) > 0 {
+		r.forgetUnsaid()
+	}
 	return nil
 }
 
@@ -99,8 +102,11 @@ func (r *reader) runsOn(j *job, state *policyv1.JobState, snapshot *policyv1.Sna
 		if counts := at.GetCounts(); i < len(counts) {
 			chunks = int(counts[i])
 		}
-		name := snapshot.GetSlots()[slot].GetSlot().GetName()
-		if place, known := r.slots[name]; known {
+		all := snapshot.GetSlots()
+		if slot < 0 || int(slot) >= len(all) {
+			continue // the file is damaged: it waits
+		}
+		if place, known := r.slots[all[slot].GetSlot().GetName()]; known {
 			j.job.Places = append(j.job.Places, negotiator.Chunks{Slot: r.record.Description.Slots[place], Count: chunks})
 		}
 	}

@@ -37,6 +37,14 @@ func (r *reader) expected(j *Job) backfill.Time {
 
 // spec returns what an entry says of a job.
 func (r *reader) spec(told *recordv1.Job) (spec negotiator.Job, err error) {
+	for _, length := range []int64{told.GetEstimate(), told.GetLimit(), told.GetRelease()} {
+		if length < 0 || length > backfill.MaxTime {
+			return spec, fmt.Errorf("job %d: %d is no time; the file is damaged", told.GetId(), length)
+		}
+	}
+	if told.GetNodes() > backfill.MaxChunks {
+		return spec, fmt.Errorf("job %d: has %d chunks; the file is damaged", told.GetId(), told.GetNodes())
+	}
 	ad := r.ads[told.GetAd()]
 	if ad == nil && told.GetAd() != 0 {
 		return spec, fmt.Errorf("job %d: ad %d is missing; the file is damaged", told.GetId(), told.GetAd())
@@ -126,6 +134,7 @@ func (r *reader) found(run *recordv1.Running) error {
 	if j := r.unsaid[run.GetJob().GetName()]; j != nil {
 		delete(r.unsaid, j.job.Name)
 		r.live[id] = j
+		j.start(r.now) // as late as others count as ended whose places it may have
 	}
 	if r.live[id] == nil {
 		if r.absent[run.GetJob().GetName()] == nil {

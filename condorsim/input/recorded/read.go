@@ -108,7 +108,7 @@ func (r *reader) entry(e *recordv1.Entry) (err error) {
 	return nil
 }
 
-// forgetUnsaid has what a beginning and the cycle after it say nothing of be gone.
+// forgetUnsaid has jobs be gone of which a beginning says nothing, nor the cycle after it.
 func (r *reader) forgetUnsaid() {
 	for _, name := range slices.Sorted(maps.Keys(r.unsaid)) {
 		r.gone(r.unsaid[name])
@@ -123,6 +123,9 @@ func (r *reader) decides(p *recordv1.Policy) {
 	}
 	r.policy = p.GetName()
 	r.record.Policies++
+	if r.record.Policies == 2 {
+		r.record.Until = r.now
+	}
 	if r.record.Policies == 1 {
 		r.record.Policy = Policy{
 			Name: p.GetName(), Fallback: p.GetFallback(), Guarantees: p.GetGuarantees(),
@@ -133,6 +136,10 @@ func (r *reader) decides(p *recordv1.Policy) {
 
 // told takes in what the pool told.
 func (r *reader) told(t *recordv1.Told) error {
+	if at := backfill.Time(t.GetNow()); at < r.now || at > backfill.MaxTime {
+		return fmt.Errorf("time goes from %d to %d: join the files of a record in their order, and records of several pools "+
+			"not at all", r.now, at)
+	}
 	r.now = backfill.Time(t.GetNow())
 	if err := r.slotsTold(t); err != nil {
 		return err

@@ -19,7 +19,9 @@ type Record struct {
 	Slack, Unstated backfill.Time
 	Policy          Policy // that was in charge first
 	Policies        int    // how many were in charge, one after the other
-	Observing       bool   // another negotiator decided
+	// Until is when another one than the first took charge; 0: none did.
+	Until     backfill.Time
+	Observing bool // another negotiator decided
 	// Description is the pool: each slot as it was first.
 	Description *pools.Description
 	// Changes are what becomes of the slots, by time, their first coming included; nil: all are there from the

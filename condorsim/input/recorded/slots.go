@@ -10,6 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/record/recordv1"
 )
 
+// longestName is how many letters of a name an error shows.
+const longestName = 60
+
 // slotsTold takes in what the pool told of slots, bundles and limits.
 func (r *reader) slotsTold(t *recordv1.Told) error {
 	for _, name := range t.GetSlotsDown() {
@@ -59,7 +62,12 @@ func (r *reader) up(told *recordv1.Slot) error {
 	ad := r.ads[told.GetAd()]
 	if ad == nil || len(told.GetCapacity()) != len(r.resources) {
 		return fmt.Errorf("slot %s: it has no ad, or amounts of %d resources and not of %d; the file is damaged",
-			backfill.Printable(told.GetName(), 60), len(told.GetCapacity()), len(r.resources))
+			backfill.Printable(told.GetName(), longestName), len(told.GetCapacity()), len(r.resources))
+	}
+	for _, amount := range told.GetCapacity() {
+		if amount < 0 || amount > backfill.MaxAmount {
+			return fmt.Errorf("slot %s: %d is no amount; the file is damaged", backfill.Printable(told.GetName(), longestName), amount)
+		}
 	}
 	slot := &negotiator.Slot{Name: told.GetName(), Capacity: told.GetCapacity(), End: backfill.Time(told.GetEnd()), Ad: ad}
 	i, known := r.slots[slot.Name]
@@ -95,7 +103,7 @@ func (r *reader) bundles(all []*recordv1.Bundle) error {
 		}
 		ad := r.ads[b.GetAd()]
 		if ad == nil {
-			return fmt.Errorf("bundle %s: it has no ad; the file is damaged", backfill.Printable(b.GetName(), 60))
+			return fmt.Errorf("bundle %s: it has no ad; the file is damaged", backfill.Printable(b.GetName(), longestName))
 		}
 		d.Bundles = append(d.Bundles, &negotiator.Bundle{Name: b.GetName(), Slots: b.GetSlots(), Ad: ad})
 	}
