@@ -219,7 +219,7 @@ func TestALimitThatComesLiftsOnlyWhatItHasNoRoomFor(t *testing.T) {
 		cycle(t, n, d)
 		before := n.State().Snapshot().Jobs
 		height := rapid.SampledFrom([]int64{all, int64(number("height", 3, 8))}).Draw(rt, "limit")
-		taken := [99]int64{}
+		taken := [999]int64{}
 		take := func(j backfill.JobState, most int64) bool {
 			span := taken[j.Start:j.End]
 			amount := int64(0)
@@ -251,7 +251,7 @@ func TestALimitThatComesLiftsOnlyWhatItHasNoRoomFor(t *testing.T) {
 			require.Equal(rt, backfill.CauseLimitChanged, b.Cause)
 		}
 		after := map[backfill.JobID]backfill.JobState{}
-		taken = [99]int64{}
+		taken = [999]int64{}
 		for _, j := range n.State().Snapshot().Jobs {
 			after[j.Job.ID] = j
 			require.True(rt, take(j, 1<<30))
