@@ -130,7 +130,7 @@ of the rounds. --dump-refused DIR writes the rounds that went wrong, to be run a
 
 // Run simulates and prints.
 //
-//nolint:funlen,gocognit // the steps of a run, in their order
+//nolint:funlen // the steps of a run, in their order
 func (c *runCommand) Run(ctx context.Context, p *process) error {
 	began := time.Now()
 	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
