@@ -19,8 +19,10 @@ const Magic = "condor-backfill record 1\n"
 const (
 	// frameText is how many bytes of entries make a frame.
 	frameText = 256 << 10
-	// mostWaiting bounds the bytes of entries that wait to be written, if nobody waits for the disk.
+	// mostWaiting bounds the bytes of entries that wait to be written, if nobody waits for the disk; else
+	// fewWaiting does.
 	mostWaiting = 64 << 20
+	fewWaiting  = 16 * frameText
 )
 
 // Options say where a record is written, and how.
@@ -110,7 +112,11 @@ func (w *writer) append(entry []byte) {
 		return
 	}
 	w.largest = max(w.largest, len(entry))
-	for w.error == nil && len(w.text) > mostWaiting+2*w.largest {
+	most := mostWaiting
+	if w.o.Wait {
+		most = fewWaiting
+	}
+	for w.error == nil && len(w.text) > most+2*w.largest {
 		if !w.o.Wait {
 			w.stop(errSlow)
 			return
