@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/recorded"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/negotiator/record/recordv1"
@@ -70,7 +71,7 @@ func TestRead(t *testing.T) {
 	require.False(t, j.Started)
 	trace := r.Trace()
 	require.Equal(t, "lab", trace.Name)
-	require.EqualValues(t, 4, trace.Machine.Processors)
+	require.Equal(t, workload.Machine{Processors: 4, Memory: 100}, trace.Machine)
 	require.EqualValues(t, 100, trace.Jobs[0].Estimate)
 	require.Equal(t, 1, trace.Cleaning.EstimateDefault)
 }

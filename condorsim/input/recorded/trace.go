@@ -2,20 +2,25 @@ package recorded
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
-// Trace returns the jobs as a trace of one machine, which has all that the slots have. The number of each job is its
-// place in the record, from 1. Nothing is cleaned or corrected: the jobs are those that were there.
+// Trace returns the jobs as a trace of one machine, which has all the cpus and the memory that the slots have. The number
+// of each job is its place in the record, from 1. Nothing is cleaned or corrected: the jobs are those that were there.
 func (r *Record) Trace() *workload.Trace {
 	t := &workload.Trace{
 		Name: cmp.Or(r.Pool, r.Name), Cleaning: r.Cleaning, Header: workload.Header{}, Jobs: make([]workload.Job, len(r.Jobs)),
 	}
 	t.Header.StartAt(r.Start)
+	memory := slices.Index(r.Description.Schema.Resources, "memory")
 	for _, s := range r.Description.Slots {
 		t.Machine.Processors += s.Capacity[0]
+		if memory >= 0 {
+			t.Machine.Memory += s.Capacity[memory]
+		}
 	}
 	t.Machine.Processors = max(1, t.Machine.Processors)
 	for i := range r.Jobs {
