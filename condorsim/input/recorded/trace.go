@@ -50,3 +50,19 @@ func (r *Record) Trace() *workload.Trace {
 func (r *Record) Stated(i int) int64 {
 	return int64(max(1, cmp.Or(r.Jobs[i].Estimate, r.Unstated, negotiator.DefaultEstimate)))
 }
+
+// earliest is the least Unix time that instants of a record can be, in 1973: lesser ones are of a clock of its own.
+const earliest = 100_000_000
+
+// Date has a trace whose instants are Unix times, as those of a real pool's record, begin with its first job at second
+// 0 and know its date. It is for a trace that is written: [Record.Jobs] keep their instants.
+func Date(t *workload.Trace) {
+	if t.Header.Start() != 0 || len(t.Jobs) == 0 || t.Jobs[0].Submit < earliest {
+		return
+	}
+	first := t.Jobs[0].Submit
+	t.Header.StartAt(first)
+	for i := range t.Jobs {
+		t.Jobs[i].Submit -= first
+	}
+}
