@@ -112,7 +112,7 @@ func TestDated(t *testing.T) {
 	arrives := func(id int64, name string, submit int64) *recordv1.Job {
 		return &recordv1.Job{Id: id, Name: name, Nodes: 1, Ad: 2, Submit: submit}
 	}
-	of := func(first int64) *workload.Trace {
+	dated := func(first int64) *workload.Trace {
 		r, err := read(t, text(t, begin(t, "cpus"), ad(1, "[Cpus = 4]"), ad(2, "[RequestCpus = 2]"),
 			told(&recordv1.Told{
 				Now: first, SlotsUp: []*recordv1.Slot{{Name: "a", Capacity: []int64{4}, Ad: 1}},
@@ -123,10 +123,10 @@ func TestDated(t *testing.T) {
 		recorded.Date(trace)
 		return trace
 	}
-	trace := of(first)
+	trace := dated(first)
 	require.EqualValues(t, first, trace.Header.Start())
 	require.Equal(t, []int64{0, 9}, []int64{trace.Jobs[0].Submit, trace.Jobs[1].Submit})
-	trace = of(5)
+	trace = dated(5)
 	require.Zero(t, trace.Header.Start(), "a clock of its own")
 	require.Equal(t, []int64{5, 14}, []int64{trace.Jobs[0].Submit, trace.Jobs[1].Submit})
 }
