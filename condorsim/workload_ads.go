@@ -156,10 +156,12 @@ func fromHistory(h *history.History, t *workload.Trace, pool *pools.Description,
 		}
 		if beyond > 0 {
 			what := "RequestGPUs, Requirements and ConcurrencyLimits of %d jobs"
+			gives := "--pool gives some, and --gpus gives it GPUs"
 			if t.Machine.GPUs > 0 {
 				what = "Requirements and ConcurrencyLimits, if any, of %d jobs that have these or ask for GPUs"
+				gives = "--pool gives some"
 			}
-			w.Unheeded = append(w.Unheeded, fmt.Sprintf(what+", as the machine has no ads of slots: --pool gives some", beyond))
+			w.Unheeded = append(w.Unheeded, fmt.Sprintf(what+", as the machine has no ads of slots: "+gives, beyond))
 		}
 		return w, nil
 	}

@@ -135,6 +135,9 @@ func (c *compareCommand) read(page *pages.Page, name string) (*side, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {
 		jobs, readErr := schedules.Read(name) // which says what is wrong with the path
+		if readErr == nil && jobs.Torn != nil {
+			page.Notes = append(page.Notes, jobs.Torn.Error())
+		}
 		return &side{name: name, jobs: jobs}, readErr
 	}
 	folder, err := results.Read(name)

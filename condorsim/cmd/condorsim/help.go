@@ -16,7 +16,7 @@ var helpTexts = cli.Texts{
 	"estimates_opt":           "Option of the estimates; may be repeated.",
 	"estimates_history":       "Trace or job ads to learn from beforehand.",
 	"estimates_history_share": "Learn from the first F (0 to 1) of the jobs, and do not run these.",
-	"compare_base":            "What the others are compared with: a table of jobs (run --jobs-out), or a folder of results.",
+	"compare_base":            "What the others are compared with: a table of jobs (run --jobs-out), a record, or a folder of results.",
 	"compare_others":          "What is compared with it, the same.",
 	"compare_cpus":            "Cpus of the pool: if they are known, utilisation is compared as well.",
 	"compare_any_submit":      "Jobs of the same name are the same, even if they were submitted at different times.",
@@ -44,9 +44,9 @@ var helpTexts = cli.Texts{
 		"all of them busy, such as 0.75.",
 	"run_memory_from": "Jobs whose memory is not known need as much for each processor as a job of this trace that is about " +
 		"as wide, drawn by --seed and the job's number. It may be the trace that is run. The machine must have memory.",
-	"run_pool": "Pool to run on instead of one machine: slot ads, nodes as Slurm's scontrol or sinfo prints them, a description " +
-		"in YAML, or a built-in name such as four-nodes. A job of p processors is then p chunks, unless the pool says otherwise. condorsim keys pool " +
-		"shows what a description may have.",
+	"run_pool": "Pool to run on instead of one machine: slot ads, nodes as Slurm's scontrol or sinfo or PBS's pbsnodes " +
+		"prints them, a description in YAML, or a built-in name such as four-nodes. A job of p processors is then p " +
+		"chunks, unless the pool says otherwise. condorsim keys pool shows what a description may have.",
 	"run_slot_end": "Attributes of the pool's slots, separated by commas, that may say when a slot ends, in seconds since " +
 		"1970; the first that is such a number counts. By default GLIDEIN_ToDie; none: the scheduler heeds no attribute.",
 	"run_placement":  profile.RuleHelp,

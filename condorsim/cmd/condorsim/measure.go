@@ -59,6 +59,8 @@ func (c *runCommand) check() error {
 		return errors.New("--predictions adds columns to the table of jobs; say with --jobs-out where it goes")
 	case c.RawNames && c.JobsOut == "":
 		return errors.New("--raw-names is about the table of jobs; say with --jobs-out where it goes")
+	case c.Anonymise && c.Record == "":
+		return errors.New("--anonymise is about the record of the run; say with --record where it goes")
 	case c.Predictions && jobtable.IsBatsim(c.JobsOut):
 		return errors.New("--predictions: the table of Batsim has no columns for predictions; end its name with .csv alone")
 	case c.CountEvents && c.Fst != (fstFlag{}):

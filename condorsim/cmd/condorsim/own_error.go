@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -73,13 +74,7 @@ func asRecorded(w *condorsim.Workload) (*runCommand, error) {
 			*text = value
 		}
 	}
-	for option := range strings.FieldsFuncSeq(p.Settings["estimates_options"], func(r rune) bool { return r == ' ' || r == ',' }) {
-		name, value, _ := strings.Cut(option, "=")
-		if c.EstimatesOpt == nil {
-			c.EstimatesOpt = map[string]string{}
-		}
-		c.EstimatesOpt[name] = value
-	}
+	c.EstimatesOpt = listed(p.Settings["estimates_options"])
 	var errs []error
 	number := func(key string) int64 {
 		text := p.Settings[key]
@@ -94,7 +89,37 @@ func asRecorded(w *condorsim.Workload) (*runCommand, error) {
 	}
 	c.PlanDepth, c.PlanHorizon = int(number("plan_depth")), number("plan_horizon")
 	c.Reorder = p.Settings["reorder"] == "true"
+	if c.Order == negotiator.FairShare && strings.HasPrefix(w.Recorded.Program, "condorsim ") {
+		c.PriorityHalflife = time.Duration(number("priority_halflife")) * time.Second
+		for user, text := range listed(p.Settings["priority_factors"]) {
+			factor, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("the record's priority_factors: %w", err))
+			}
+			if c.PriorityFactor == nil {
+				c.PriorityFactor = map[string]float64{}
+			}
+			c.PriorityFactor[user] = factor
+		}
+	}
 	return c, errors.Join(errs...)
+}
+
+// listed reads a text such as "a=1 b=2,3" as a map; nil: it has nothing.
+func listed(text string) (values map[string]string) {
+	last := ""
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' }) {
+		if values == nil {
+			values = map[string]string{}
+		}
+		name, value, named := strings.Cut(word, "=")
+		if !named && last != "" { // more of a value that has commas
+			values[last] += "," + word
+			continue
+		}
+		last, values[name] = name, value
+	}
+	return values
 }
 
 // ofOwnError returns an error if flags ask for the own error of what is not the record as it is.

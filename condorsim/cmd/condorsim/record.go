@@ -1,29 +1,48 @@
 package main
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/plugins/version"
 )
 
-// recording has the run be recorded, if that is requested; else it returns nil.
-func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config) (*record.Recorder, error) {
+// recording has the run be recorded with what it is planned by, if that is requested; else it returns nil.
+func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config, estimates estimate.Settings,
+) (*record.Recorder, error) {
 	if c.Record == "" {
 		return nil, nil //nolint:nilnil // nil is a record that is not wanted
 	}
 	settings := map[string]string{"placement": c.Placement}
 	for key, value := range map[string]string{
-		"order": config.Policy.Spec().OrderUnless(c.Order), "estimates": c.Estimates, "estimates_order": c.EstimatesOrder,
-		"estimates_backfill": c.EstimatesBackfill, "estimates_running": c.EstimatesRunning,
-		"plan_depth": strconv.Itoa(c.PlanDepth), "plan_horizon": strconv.FormatInt(c.PlanHorizon, 10),
+		"order": config.Policy.Spec().OrderUnless(c.Order), "estimates_order": estimates.Order,
+		"estimates_backfill": estimates.Backfill, "estimates_running": estimates.Running,
+		// The policy's own estimator does not count where it is not in use, as with --fst.
+		"estimates":         cmp.Or(estimates.All, "requested"),
+		"estimates_options": list(estimates.Options),
+		"plan_depth":        strconv.Itoa(c.PlanDepth), "plan_horizon": strconv.FormatInt(c.PlanHorizon, 10),
 		"reorder": strconv.FormatBool(c.Reorder),
 	} {
 		if value != "" && value != "0" && value != "false" {
 			settings[key] = value
+		}
+	}
+	if c.Order == negotiator.FairShare {
+		settings["priority_halflife"] = strconv.FormatInt(int64(c.halfLife()), 10)
+		if len(c.PriorityFactor) > 0 && !c.Anonymise { // it names users
+			factors := map[string]string{}
+			for user, factor := range c.PriorityFactor {
+				factors[user] = strconv.FormatFloat(factor, 'g', -1, 64)
+			}
+			settings["priority_factors"] = list(factors)
 		}
 	}
 	program, err := version.ID()
@@ -53,4 +72,13 @@ func ended(recorder *record.Recorder) error {
 		return nil
 	}
 	return recorder.Close()
+}
+
+// list writes a map as one text, by ascending name.
+func list(values map[string]string) string {
+	words := make([]string, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		words = append(words, name+"="+values[name])
+	}
+	return strings.Join(words, " ")
 }

@@ -183,7 +183,7 @@ func (c *runCommand) Run(ctx context.Context, p *process) error {
 	}
 	collectSeldom(len(w.Jobs))
 
-	recorder, err := c.recording(w, &config)
+	recorder, err := c.recording(w, &config, settings)
 	if err != nil {
 		return cli.Bad(err)
 	}

@@ -68,7 +68,11 @@ func (f rewriteFlags) read(p *process, file string, in *jobsFile, x change, out 
 	if n := jobs.Cleaning.HeldBefore; n > 0 {
 		out.also = append(out.also, workload.Change{What: "held before they could run, submitted when they could", Lines: n})
 	}
-	return x.of(p, jobs.Trace)
+	trace, err := x.of(p, jobs.Trace) // which reads times as the record has them
+	if err == nil && jobs.Recorded != nil {
+		recorded.Date(trace)
+	}
+	return trace, err
 }
 
 // check returns an error that names what would be lost of jobs if their trace were written in the format,

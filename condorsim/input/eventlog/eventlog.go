@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -24,6 +25,16 @@ type Log struct {
 // id is the number of a job.
 type id struct{ cluster, proc int64 }
 
+// patience is for how many seconds behind its end more may be said of a job: an event and the 028 that repeats it are
+// written one after the other, and those of other jobs may come between.
+const patience = 60
+
+// end says how a job ended, and when.
+type end struct {
+	job        *job
+	status, at int64
+}
+
 // reader reads a log.
 type reader struct {
 	name  string
@@ -31,8 +42,8 @@ type reader struct {
 	clock clock
 	jobs  map[id]*job // that did not end yet
 	held  map[[3]int64]bool
-	ended *job // the last event ended it; the next may say more of it
-	end   struct{ status, at int64 }
+	ended []end       // in the order of the log; more may be said of these jobs
+	late  map[id]*job // the last of each number in ended
 
 	read, unsubmitted, cpuless, ownerless int // jobs
 }
@@ -46,7 +57,7 @@ func Read(text io.Reader, name string, zone *time.Location, o history.Options) (
 	if zone == nil {
 		zone = time.UTC
 	}
-	r := &reader{name: name, clock: clock{zone: zone}, jobs: map[id]*job{}, held: map[[3]int64]bool{}}
+	r := &reader{name: name, clock: clock{zone: zone}, jobs: map[id]*job{}, held: map[[3]int64]bool{}, late: map[id]*job{}}
 	h, err := history.FromAds(r.adsOf(text), name, o)
 	if err != nil {
 		return nil, err
@@ -86,7 +97,7 @@ func (r *reader) adsOf(text io.Reader) iter.Seq2[*classad.ClassAd, error] {
 				return
 			}
 		}
-		if !r.flush(yield) {
+		if !r.flush(math.MaxInt64, yield) {
 			return
 		}
 		for _, key := range slices.SortedFunc(maps.Keys(r.jobs), func(a, b id) int {
@@ -125,14 +136,18 @@ func isAds(text *bufio.Reader) bool {
 // event does what an event says, and yields the ads of jobs of which no more will be said.
 func (r *reader) event(e event, yield func(*classad.ClassAd, error) bool) bool {
 	key := id{e.cluster, e.proc}
-	if j := r.ended; j != nil && e.kind == adInformation && key == (id{j.cluster, j.proc}) {
-		j.follow(e)
+	j, before := r.jobs[key], r.late[key]
+	if j == nil && before != nil && e.kind == adInformation {
+		before.follow(e)
 		return true
 	}
-	if !r.flush(yield) {
+	until := e.at - patience
+	if before != nil && e.kind == submits { // the schedd began again with its numbers
+		until = math.MaxInt64
+	}
+	if !r.flush(until, yield) {
 		return false
 	}
-	j := r.jobs[key]
 	if e.kind == submits {
 		if j != nil && !r.emit(j, j.waiting(), -1, yield) { // the schedd began again with its numbers
 			return false
@@ -151,16 +166,24 @@ func (r *reader) event(e event, yield func(*classad.ClassAd, error) bool) bool {
 	}
 	if status := j.follow(e); status != 0 {
 		delete(r.jobs, key)
-		r.ended, r.end.status, r.end.at = j, status, e.at
+		r.ended, r.late[key] = append(r.ended, end{j, status, e.at}), j
 	}
 	return true
 }
 
-// flush yields the ad of the job that the last event ended.
-func (r *reader) flush(yield func(*classad.ClassAd, error) bool) bool {
-	j := r.ended
-	r.ended = nil
-	return j == nil || r.emit(j, r.end.status, r.end.at, yield)
+// flush yields the ads of the jobs that ended before an instant, as long as the first one did.
+func (r *reader) flush(until int64, yield func(*classad.ClassAd, error) bool) bool {
+	for len(r.ended) > 0 && r.ended[0].at < until {
+		first := r.ended[0]
+		r.ended = r.ended[1:]
+		if key := (id{first.job.cluster, first.job.proc}); r.late[key] == first.job {
+			delete(r.late, key)
+		}
+		if !r.emit(first.job, first.status, first.at, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // emit yields the ad of a job, unless nothing says when it was submitted.

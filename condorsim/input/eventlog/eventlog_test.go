@@ -296,6 +296,45 @@ RequestCpus = 8
 	require.Equal(t, 1, read.Cleaning.Unfinished)
 }
 
+// The two events of a job's end are written one after the other, and those of other jobs may come between.
+func TestEndsTogether(t *testing.T) {
+	const log = `000 (1.000.000) 2024-06-01 10:00:00 Job submitted
+...
+000 (2.000.000) 2024-06-01 10:00:00 Job submitted
+...
+001 (1.000.000) 2024-06-01 10:00:10 Job executing
+...
+001 (2.000.000) 2024-06-01 10:00:20 Job executing
+...
+005 (1.000.000) 2024-06-01 10:01:00 Job terminated.
+...
+005 (2.000.000) 2024-06-01 10:01:00 Job terminated.
+...
+028 (1.000.000) 2024-06-01 10:01:00 Job ad information event triggered.
+RequestCpus = 8
+...
+000 (2.000.000) 2024-06-01 10:01:01 Job submitted
+...
+028 (2.000.000) 2024-06-01 10:01:02 Job ad information event triggered.
+RequestCpus = 4
+...
+001 (2.000.000) 2024-06-01 10:01:10 Job executing
+...
+005 (2.000.000) 2024-06-01 10:01:30 Job terminated.
+...
+000 (3.000.000) 2024-06-01 10:03:00 Job submitted
+...
+028 (2.000.000) 2024-06-01 10:03:00 Job ad information event triggered.
+RequestCpus = 16
+...
+`
+	jobs := read(t, log, history.Options{}).Jobs
+	require.Len(t, jobs, 3)
+	require.Equal(t, []int64{8, 50}, []int64{jobs[0].Procs, jobs[0].Run})
+	require.Equal(t, []int64{1, 40}, []int64{jobs[1].Procs, jobs[1].Run})
+	require.Equal(t, []int64{4, 20}, []int64{jobs[2].Procs, jobs[2].Run})
+}
+
 // What HTCondor 23.9 writes: a job that is submitted on hold has no event of that; one that is removed while it
 // runs is evicted first; and events 028 repeat what the event before them says.
 func TestRealPool(t *testing.T) {

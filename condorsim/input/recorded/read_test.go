@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/input/recorded"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/negotiator/packed"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/negotiator/record/recordv1"
@@ -70,7 +71,7 @@ func TestRead(t *testing.T) {
 	require.False(t, j.Started)
 	trace := r.Trace()
 	require.Equal(t, "lab", trace.Name)
-	require.EqualValues(t, 4, trace.Machine.Processors)
+	require.Equal(t, workload.Machine{Processors: 4, Memory: 100}, trace.Machine)
 	require.EqualValues(t, 100, trace.Jobs[0].Estimate)
 	require.Equal(t, 1, trace.Cleaning.EstimateDefault)
 }
@@ -103,4 +104,29 @@ func TestBadRecords(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, "read the record: pool.rec: ")
 	}
+}
+
+// TestDated: the instants of a real pool's record are Unix times, and a trace that is written counts from its first job.
+func TestDated(t *testing.T) {
+	const first = 1796076321
+	arrives := func(id int64, name string, submit int64) *recordv1.Job {
+		return &recordv1.Job{Id: id, Name: name, Nodes: 1, Ad: 2, Submit: submit}
+	}
+	dated := func(first int64) *workload.Trace {
+		r, err := read(t, text(t, begin(t, "cpus"), ad(1, "[Cpus = 4]"), ad(2, "[RequestCpus = 2]"),
+			told(&recordv1.Told{
+				Now: first, SlotsUp: []*recordv1.Slot{{Name: "a", Capacity: []int64{4}, Ad: 1}},
+				Submitted: []*recordv1.Job{arrives(3, "7.0", first)},
+			}), told(&recordv1.Told{Now: first + 9, Submitted: []*recordv1.Job{arrives(4, "8.0", first+9)}})))
+		require.NoError(t, err)
+		trace := r.Trace()
+		recorded.Date(trace)
+		return trace
+	}
+	trace := dated(first)
+	require.EqualValues(t, first, trace.Header.Start())
+	require.Equal(t, []int64{0, 9}, []int64{trace.Jobs[0].Submit, trace.Jobs[1].Submit})
+	trace = dated(5)
+	require.Zero(t, trace.Header.Start(), "a clock of its own")
+	require.Equal(t, []int64{5, 14}, []int64{trace.Jobs[0].Submit, trace.Jobs[1].Submit})
 }

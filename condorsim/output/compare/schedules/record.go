@@ -16,6 +16,7 @@ func readRecord(f *file, take func(*Row) *fault) error {
 	if err != nil {
 		return &workload.Error{File: f.name, Err: err, Problem: err.Error(), Hint: "give a record that was written with --record"}
 	}
+	f.torn = r.Torn
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
 		row := Row{

@@ -33,6 +33,7 @@ type Schedule struct {
 	Rows []Row
 	// Scavengers counts those that were left out: they wait for what nobody else wants.
 	Scavengers int
+	Torn       error // why it ends before its end, as a record may that is still written; nil: it does not
 }
 
 // reader reads one kind of file.
@@ -57,6 +58,7 @@ type file struct {
 	name string
 	raw  *os.File
 	text *packed.Reader // decompressed; nil: the file is no text
+	torn error          // why it ends before its end, once it is read
 }
 
 // fault is what is wrong with a row.
@@ -88,7 +90,7 @@ func Read(path string) (*Schedule, error) {
 			if err = r.read(f, s.taker()); err != nil {
 				return nil, err
 			}
-			s.Rows = slices.Clip(s.Rows)
+			s.Rows, s.Torn = slices.Clip(s.Rows), f.torn
 			return s, nil
 		}
 	}
