@@ -42,7 +42,7 @@ RACE_SKIP = Agree|AnyWorld|HeedEnds|BelowTheQuota|AnyLeft|Adversaries|DamageNeve
 	|ItsSlotSays|ManyBadSlots|NoCpusAreNotFree
 race: export GORACE = atexit_sleep_ms=20
 race: ## is memory shared safely? the tests of what is concurrent, under the race detector (2 minutes)
-	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/internal/... ./negotiator/htcondor/... -timeout 20m -race -skip '$(RACE_SKIP)'
+	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/wire ./negotiator/record ./negotiator/htcondor/... -timeout 20m -race -skip '$(RACE_SKIP)'
 	$(TEST) ./negotiator/cmd/negotiator -race -run 'Swap|Reload|Reconfigure|Killed|GivenUp|Interrupt|Web'
 	$(TEST) ./backfill ./classad -race -run 'WhileTheOriginalGoesOn|Outlive|Goroutines|Concurrently'
 	RAPID_CHECKS=5 $(TEST) ./condorsim -race -run 'FairStarts$$'
