@@ -96,7 +96,7 @@ func FuzzReplay(f *testing.F) {
 		for _, goOn := range []bool{false, true} {
 			from, err := record.NewReader(bytes.NewReader(text), "x")
 			require.NoError(t, err)
-			r := replay.New(replay.Options{Deciders: linked, GoOn: goOn})
+			r := replay.New(replay.Options{Deciders: replay.Linked, GoOn: goOn})
 			_ = r.Run(t.Context(), from) // any error will do
 			if d := r.Result().First; d != nil {
 				_ = condorsim.RoundAsTrace(d.State, d.Round)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
@@ -43,26 +42,10 @@ func written(tb testing.TB, w *condorsim.Workload, config negotiator.Config, o r
 	return path
 }
 
-// linked makes the policies of a record in this process.
-func linked(_ context.Context, p *recordv1.Policy, _ []string) (main, fallback backfill.Decider, err error) {
-	spec, err := policies.Named(p.GetName())
-	if err != nil {
-		return nil, nil, err
-	}
-	if main, err = backfill.Link(spec, record.MapOf(p.GetOptions())); err != nil {
-		return nil, nil, err
-	}
-	if spec, err = policies.FallbackNamed(p.GetFallback(), spec); err != nil {
-		return nil, nil, err
-	}
-	fallback, err = backfill.Link(spec, nil)
-	return main, fallback, err
-}
-
 // replayed replays records; nothing may differ.
 func replayed(tb testing.TB, paths ...string) *replay.Result {
 	tb.Helper()
-	r := replay.New(replay.Options{Deciders: linked})
+	r := replay.New(replay.Options{Deciders: replay.Linked})
 	for _, path := range paths {
 		from, err := record.Open(path)
 		require.NoError(tb, err)
@@ -199,7 +182,7 @@ func TestAnotherPolicyDiffers(t *testing.T) {
 	path := written(t, w, link(t, "easy", nil), record.Options{})
 	other := func(ctx context.Context, p *recordv1.Policy, resources []string) (main, fallback backfill.Decider, err error) {
 		p.Name = "fcfs"
-		return linked(ctx, p, resources)
+		return replay.Linked(ctx, p, resources)
 	}
 	counts := map[bool]int{}
 	for _, goOn := range []bool{false, true} {
@@ -297,7 +280,7 @@ func TestARecordThatWasCutOff(t *testing.T) {
 			require.ErrorContains(t, err, cut)
 			continue
 		}
-		r := replay.New(replay.Options{Deciders: linked})
+		r := replay.New(replay.Options{Deciders: replay.Linked})
 		require.NoError(t, r.Run(t.Context(), from), "cut at %d of %d", at, len(text))
 		from.Close()
 		require.Nil(t, r.Result().First)
@@ -322,7 +305,7 @@ func TestADamagedRecord(t *testing.T) {
 		require.NoError(t, os.WriteFile(damaged, bad, 0o600))
 		from, err := record.Open(damaged)
 		if err == nil {
-			r := replay.New(replay.Options{Deciders: linked})
+			r := replay.New(replay.Options{Deciders: replay.Linked})
 			err = r.Run(t.Context(), from)
 			from.Close()
 			if err == nil && (r.Result().Torn || r.Result().First != nil) {

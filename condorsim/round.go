@@ -15,8 +15,18 @@ import (
 // slots and what was promised or reserved are left out. Jobs are named by numbers anew.
 func RoundAsTrace(snap backfill.Snapshot, round backfill.Round) *workload.Trace {
 	t := &workload.Trace{Name: fmt.Sprintf("round at %d", round.Now), Machine: machineOf(&snap, &round)}
-	gone := map[backfill.JobID]bool{}
+	gone, back := map[backfill.JobID]bool{}, map[backfill.JobID]bool{}
 	var arrived []*backfill.Job
+	var running, waiting []workload.Job
+	first := round.Now
+	runs := func(j *backfill.Job, start, end backfill.Time) {
+		first = min(first, start)
+		job := jobOf(j, snap.Resources)
+		job.Release = max(0, int64(start))
+		job.Run = int64(max(end-start, 0))
+		job.Estimate = max(job.Run, 1)
+		running = append(running, job)
+	}
 	for i := range round.Events {
 		switch e := &round.Events[i]; e.Kind {
 		case backfill.Completed, backfill.Removed:
@@ -24,28 +34,25 @@ func RoundAsTrace(snap backfill.Snapshot, round backfill.Round) *workload.Trace 
 		case backfill.Submitted, backfill.Changed:
 			gone[e.Job.ID] = true // as it was
 			arrived = append(arrived, e.Job)
+		case backfill.StartFailed:
+			back[e.JobID] = true
+		case backfill.Found:
+			gone[e.Job.ID] = true
+			runs(e.Job, e.Start, e.End)
 		default:
 		}
 	}
-	var running, waiting []workload.Job
-	first := round.Now
 	for i := range snap.Jobs {
 		j := &snap.Jobs[i]
 		if gone[j.Job.ID] || j.Held != "" {
 			continue
 		}
-		job := jobOf(j.Job, snap.Resources)
 		first = min(first, j.Job.Submit)
-		if !j.Running {
-			job.Release = max(0, int64(max(round.Now, j.Job.Release)))
-			waiting = append(waiting, job)
-			continue
+		if j.Running && !back[j.Job.ID] {
+			runs(j.Job, j.Start, j.End)
+		} else {
+			arrived = append(arrived, j.Job)
 		}
-		first = min(first, j.Start)
-		job.Release = max(0, int64(j.Start))
-		job.Run = int64(max(j.End-j.Start, 0))
-		job.Estimate = max(job.Run, 1)
-		running = append(running, job)
 	}
 	for _, j := range arrived {
 		first = min(first, j.Submit)

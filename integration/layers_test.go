@@ -66,7 +66,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/instant", "", ""},
 	{"negotiator/record", "backfill classad negotiator negotiator/{packed,record/recordv1} plugins/{policyv1,wire}", "backfill/policies"},
 	{"negotiator/record/recordv1", "", ""},
-	{"negotiator/record/replay", "backfill negotiator/{record,record/recordv1} plugins/{policyv1,wire}", ""},
+	{"negotiator/record/replay", "backfill backfill/policies negotiator/{record,record/recordv1} plugins/{policyv1,wire}", ""},
 	{"negotiator/whatif", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/auto", "classad backfill/... negotiator negotiator/outlook", ""},
 	{"negotiator/source", "negotiator/config negotiator/htcondor/condorconfig", ""},

@@ -12,32 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/condor-backfill/condor-backfill/backfill"
-	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
-	"github.com/condor-backfill/condor-backfill/negotiator/record/recordv1"
 	"github.com/condor-backfill/condor-backfill/negotiator/record/replay"
 )
-
-// errNotLinked says that a record was decided by a plugin, which is not replayed here.
-var errNotLinked = errors.New("the policy is not linked in")
-
-// linked makes the policy of a record.
-func linked(_ context.Context, p *recordv1.Policy, _ []string) (main, fallback backfill.Decider, err error) {
-	spec, err := policies.Named(p.GetName())
-	if err != nil {
-		return nil, nil, errNotLinked
-	}
-	if main, err = backfill.Link(spec, record.MapOf(p.GetOptions())); err != nil {
-		return nil, nil, err
-	}
-	if spec, err = policies.FallbackNamed(p.GetFallback(), spec); err != nil {
-		return nil, nil, err
-	}
-	fallback, err = backfill.Link(spec, nil)
-	return main, fallback, err
-}
 
 // checkRecord decides all that the negotiator decided in the test again, whatever happened to it: each decision must
 // be the same.
@@ -46,7 +24,7 @@ func (p *ourPool) checkRecord(t *testing.T) {
 	path := filepath.Join(p.Dir, "var/spool/condor/backfill.rec")
 	files, err := record.Former(path)
 	require.NoError(t, err)
-	began, r := time.Now(), replay.New(replay.Options{Deciders: linked})
+	began, r := time.Now(), replay.New(replay.Options{Deciders: replay.Linked})
 	for _, file := range append(files, path) {
 		from, openErr := record.Open(file)
 		if openErr != nil {
@@ -55,7 +33,7 @@ func (p *ourPool) checkRecord(t *testing.T) {
 		}
 		err = r.Run(context.WithoutCancel(t.Context()), from)
 		from.Close()
-		if errors.Is(err, errNotLinked) {
+		if errors.Is(err, replay.ErrNotLinked) {
 			t.Logf("the record is not replayed: %v", err)
 			return
 		}
@@ -107,8 +85,8 @@ func TestRecordOfManyJobs(t *testing.T) {
 	pool.WaitDone(10*time.Minute, jobs...)
 	pool.Audit().Check(t)
 	t.Logf("%d jobs in %v", len(jobs), time.Since(began).Round(time.Second))
-	time.Sleep(10 * time.Second) // the rest is written
 	if out := os.Getenv("RECORD_OUT"); out != "" {
+		time.Sleep(10 * time.Second) // until the rest is written
 		path := filepath.Join(pool.Dir, "var/spool/condor/backfill.rec")
 		former, err := record.Former(path)
 		require.NoError(t, err)

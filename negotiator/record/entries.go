@@ -14,20 +14,20 @@ import (
 func (t *texts) told(d *negotiator.Delta) *recordv1.Told {
 	told := &recordv1.Told{
 		Now:        int64(d.Now),
-		SlotsUp:    each(d.SlotsUp, t.slot),
-		SlotsDown:  each(d.SlotsDown, wire.Text),
-		Bundles:    each(d.Bundles, t.bundle),
-		Limits:     each(d.Limits, limit),
-		LimitsGone: each(d.LimitsGone, wire.Text),
-		Submitted:  each(d.Submitted, t.job),
-		Changed:    each(d.Changed, t.job),
+		SlotsUp:    wire.Each(d.SlotsUp, t.slot),
+		SlotsDown:  wire.Each(d.SlotsDown, wire.Text),
+		Bundles:    wire.Each(d.Bundles, t.bundle),
+		Limits:     wire.Each(d.Limits, limit),
+		LimitsGone: wire.Each(d.LimitsGone, wire.Text),
+		Submitted:  wire.Each(d.Submitted, t.job),
+		Changed:    wire.Each(d.Changed, t.job),
 		Completed:  ids(d.Completed), Removed: ids(d.Removed), StartFailed: ids(d.StartFailed),
 		SlotEnded: ids(d.SlotEnded), Displaced: ids(d.Displaced), Unadmitted: ids(d.Unadmitted),
-		Found: each(d.Found, t.running),
-		Began: each(d.Began, func(b negotiator.Began) *recordv1.Instant {
+		Found: wire.Each(d.Found, t.running),
+		Began: wire.Each(d.Began, func(b negotiator.Began) *recordv1.Instant {
 			return &recordv1.Instant{Job: int64(b.Job), At: int64(b.At)}
 		}),
-		Ends: each(d.Ends, func(e negotiator.End) *recordv1.Instant {
+		Ends: wire.Each(d.Ends, func(e negotiator.End) *recordv1.Instant {
 			return &recordv1.Instant{Job: int64(e.Job), At: int64(e.At)}
 		}),
 	}
@@ -42,7 +42,7 @@ func (t *texts) slot(s *negotiator.Slot) *recordv1.Slot {
 }
 
 func (t *texts) bundle(b *negotiator.Bundle) *recordv1.Bundle {
-	return &recordv1.Bundle{Name: wire.Text(b.Name), Slots: each(b.Slots, wire.Text), Ad: t.adNumber(b.Ad)}
+	return &recordv1.Bundle{Name: wire.Text(b.Name), Slots: wire.Each(b.Slots, wire.Text), Ad: t.adNumber(b.Ad)}
 }
 
 func limit(l negotiator.Limit) *recordv1.Limit {
@@ -55,7 +55,7 @@ func (t *texts) job(j *negotiator.Job) *recordv1.Job {
 		Queue: wire.Text(j.Position.Queue), Cluster: j.Position.Cluster, Proc: j.Position.Proc,
 		Nodes: int64(j.Nodes), Estimate: int64(j.Estimate), Limit: int64(j.Limit), Enforced: j.Enforced,
 		Lease: int64(j.Lease), Scavenger: j.Scavenger, User: wire.Text(j.User),
-		Takes: each(j.Takes, func(take negotiator.Take) *recordv1.Take {
+		Takes: wire.Each(j.Takes, func(take negotiator.Take) *recordv1.Take {
 			return &recordv1.Take{Limit: wire.Text(take.Limit), Amount: take.Amount}
 		}),
 		Labels: t.labelsNumber(j.Labels), Ad: t.adNumber(j.Ad),
@@ -64,7 +64,7 @@ func (t *texts) job(j *negotiator.Job) *recordv1.Job {
 
 func (t *texts) running(r negotiator.Running) *recordv1.Running {
 	return &recordv1.Running{
-		Job: t.job(r.Job), Places: each(r.Placement, place), Start: int64(r.Start), End: int64(r.End),
+		Job: t.job(r.Job), Places: wire.Each(r.Placement, place), Start: int64(r.Start), End: int64(r.End),
 	}
 }
 
@@ -77,17 +77,5 @@ func place(at negotiator.Chunks) *recordv1.Place {
 }
 
 func ids(list []backfill.JobID) []int64 {
-	return each(list, func(id backfill.JobID) int64 { return int64(id) })
-}
-
-// each returns the list of what the callback makes of each element; nil for an empty list.
-func each[A, B any](list []A, translate func(A) B) []B {
-	if len(list) == 0 {
-		return nil
-	}
-	out := make([]B, len(list))
-	for i, a := range list {
-		out[i] = translate(a)
-	}
-	return out
+	return wire.Each(list, func(id backfill.JobID) int64 { return int64(id) })
 }

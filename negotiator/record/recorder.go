@@ -114,8 +114,8 @@ func (r *Recorder) begin(n *negotiator.Negotiator) {
 		Program: about.Program, UnixStart: about.UnixStart, Now: int64(at.Now), Policy: policyOf(n, about.Settings),
 		StartSlack: int64(about.StartSlack), DefaultEstimate: int64(about.DefaultEstimate), Pool: wire.Text(about.Pool),
 		Observing: about.Observing, Snapshot: snapshot(n.State(), r.names),
-		Slots: each(at.Slots, r.texts.slot), Bundles: each(at.Bundles, r.texts.bundle), Limits: each(at.Limits, limit),
-		Jobs: each(at.Jobs, func(j negotiator.JobCheckpoint) *recordv1.Job { return r.texts.job(j.Job) }),
+		Slots: wire.Each(at.Slots, r.texts.slot), Bundles: wire.Each(at.Bundles, r.texts.bundle), Limits: wire.Each(at.Limits, limit),
+		Jobs: wire.Each(at.Jobs, func(j negotiator.JobCheckpoint) *recordv1.Job { return r.texts.job(j.Job) }),
 	}
 	for _, slot := range at.Away {
 		away := r.texts.slot(slot)

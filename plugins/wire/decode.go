@@ -20,7 +20,7 @@ func DecodeSpec(m *policyv1.DescribeResponse) backfill.PolicySpec {
 		Guarantees: m.GetGuarantees(), IgnoresOrder: m.GetIgnoresOrder(), Order: m.GetOrder(),
 		Estimates: m.GetEstimates(),
 		PlanDepth: FeaturesOf(m)&PlanDepth != 0,
-		Options:   each(m.GetOptions(), decodeOption),
+		Options:   Each(m.GetOptions(), decodeOption),
 	}
 }
 
@@ -29,13 +29,13 @@ func DecodeRound(m *policyv1.Round) backfill.Round {
 	return backfill.Round{
 		Now:        backfill.Time(m.GetNow()),
 		Planning:   decodePlanning(m.GetPlanning()),
-		Bundles:    each(m.GetBundles(), decodeBundle),
-		Rows:       each(m.GetRows(), decodeRow),
-		Candidates: each(m.GetCandidates(), decodeCandidates),
-		Keys: each(m.GetKeys(), func(k *policyv1.JobKey) backfill.JobKey {
+		Bundles:    Each(m.GetBundles(), decodeBundle),
+		Rows:       Each(m.GetRows(), decodeRow),
+		Candidates: Each(m.GetCandidates(), decodeCandidates),
+		Keys: Each(m.GetKeys(), func(k *policyv1.JobKey) backfill.JobKey {
 			return backfill.JobKey{Job: backfill.JobID(k.GetJob()), Key: k.GetKey()}
 		}),
-		Events: each(m.GetEvents(), func(e *policyv1.Event) backfill.Event {
+		Events: Each(m.GetEvents(), func(e *policyv1.Event) backfill.Event {
 			return backfill.Event{
 				Kind: backfill.EventKind(kind(int32(e.GetKind()))), JobID: backfill.JobID(e.GetJob()),
 				Job: decodeJob(e.GetSpec()), Key: e.GetKey(), Slot: decodeSlot(e.GetSlot()),
@@ -49,7 +49,7 @@ func DecodeRound(m *policyv1.Round) backfill.Round {
 
 // DecodeJournal decodes a decision's journal.
 func DecodeJournal(m []*policyv1.Action) []backfill.Action {
-	return each(m, func(a *policyv1.Action) backfill.Action {
+	return Each(m, func(a *policyv1.Action) backfill.Action {
 		return backfill.Action{
 			After: int(a.GetAfter()), Kind: backfill.ActionKind(kind(int32(a.GetKind()))),
 			Job: backfill.JobID(a.GetJob()), At: backfill.Time(a.GetAt()),
@@ -71,13 +71,13 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 	return backfill.Snapshot{
 		Resources: m.GetResources(), Rule: rule, Planning: planning,
 		Now: backfill.Time(m.GetNow()), Revision: m.GetRevision(), Policy: m.GetPolicy(), Guarantees: m.GetGuarantees(),
-		Slots: each(m.GetSlots(), func(s *policyv1.SlotState) backfill.SlotState {
+		Slots: Each(m.GetSlots(), func(s *policyv1.SlotState) backfill.SlotState {
 			return backfill.SlotState{Slot: decodeSlot(s.GetSlot()), Up: s.GetUp()}
 		}),
-		Bundles:    each(m.GetBundles(), decodeBundle),
-		Rows:       each(m.GetRows(), decodeRow),
-		Candidates: each(m.GetCandidates(), decodeCandidates),
-		Jobs: each(m.GetJobs(), func(j *policyv1.JobState) backfill.JobState {
+		Bundles:    Each(m.GetBundles(), decodeBundle),
+		Rows:       Each(m.GetRows(), decodeRow),
+		Candidates: Each(m.GetCandidates(), decodeCandidates),
+		Jobs: Each(m.GetJobs(), func(j *policyv1.JobState) backfill.JobState {
 			return backfill.JobState{
 				Job: decodeJob(j.GetJob()), Key: j.GetKey(),
 				Alone:     j.GetAlone(),
@@ -89,9 +89,9 @@ func DecodeSnapshot(m *policyv1.Snapshot) (backfill.Snapshot, error) {
 				},
 			}
 		}),
-		Wakes:     each(m.GetWakes(), func(t int64) backfill.Time { return backfill.Time(t) }),
+		Wakes:     Each(m.GetWakes(), func(t int64) backfill.Time { return backfill.Time(t) }),
 		KeepFreed: backfill.Time(m.GetKeepFreed()),
-		Freed: each(m.GetFreed(), func(f *policyv1.Freed) backfill.Freed {
+		Freed: Each(m.GetFreed(), func(f *policyv1.Freed) backfill.Freed {
 			return backfill.Freed{
 				At: backfill.Time(f.GetAt()), Slot: backfill.SlotID(f.GetSlot()),
 				Amount: f.GetAmount(),
@@ -109,8 +109,8 @@ func decodePlanning(m *policyv1.Planning) *backfill.Planning {
 
 func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {
 	return backfill.CandidateSet{ID: int(m.GetId()), Candidates: backfill.Candidates{
-		Slots:   each(m.GetSlots(), id[backfill.SlotID]),
-		Bundles: each(m.GetBundles(), id[backfill.BundleID]),
+		Slots:   Each(m.GetSlots(), id[backfill.SlotID]),
+		Bundles: Each(m.GetBundles(), id[backfill.BundleID]),
 		Rank:    m.GetRank(),
 		Windows: decodeWindows(m.GetWindows(), m.GetOpens()),
 		Least:   decodeLeast(m.GetLeast(), m.GetNeeds()),
@@ -120,7 +120,7 @@ func decodeCandidates(m *policyv1.CandidateSet) backfill.CandidateSet {
 // decodeLeast returns what must be free on candidates. Where a message points to nothing that it has, the
 // vector is empty, which the core refuses.
 func decodeLeast(m []*policyv1.Amounts, needs []int32) []backfill.Vector {
-	return each(needs, func(i int32) backfill.Vector {
+	return Each(needs, func(i int32) backfill.Vector {
 		switch {
 		case i == 0:
 			return nil
@@ -135,12 +135,12 @@ func decodeLeast(m []*policyv1.Amounts, needs []int32) []backfill.Vector {
 // decodeWindows returns the windows of candidates. Where a message points to none that it has, the list
 // is empty, which the core refuses.
 func decodeWindows(m []*policyv1.Windows, opens []int32) [][]backfill.Window {
-	lists := each(m, func(m *policyv1.Windows) []backfill.Window {
-		return each(m.GetWindows(), func(w *policyv1.Window) backfill.Window {
+	lists := Each(m, func(m *policyv1.Windows) []backfill.Window {
+		return Each(m.GetWindows(), func(w *policyv1.Window) backfill.Window {
 			return backfill.Window{From: backfill.Time(w.GetFrom()), To: backfill.Time(w.GetTo())}
 		})
 	})
-	return each(opens, func(i int32) []backfill.Window {
+	return Each(opens, func(i int32) []backfill.Window {
 		switch {
 		case i == 0:
 			return nil
@@ -163,7 +163,7 @@ func decodeTake(m *policyv1.Take) backfill.Take {
 func decodeBundle(m *policyv1.Bundle) backfill.Bundle {
 	return backfill.Bundle{
 		ID: backfill.BundleID(m.GetId()), Name: m.GetName(),
-		Slots: each(m.GetSlots(), id[backfill.SlotID]),
+		Slots: Each(m.GetSlots(), id[backfill.SlotID]),
 	}
 }
 
@@ -183,7 +183,7 @@ func decodeJob(m *policyv1.Job) *backfill.Job {
 		Estimate: backfill.Time(m.GetEstimate()), Running: backfill.Time(m.GetRunning()),
 		Limit:       backfill.Time(m.GetLimit()),
 		Unestimated: m.GetUnestimated(), Candidates: int(m.GetCandidates()), Whole: m.GetWhole(), Labels: m.GetLabels(),
-		Takes: each(m.GetTakes(), decodeTake), Correction: correction(m.GetCorrection()),
+		Takes: Each(m.GetTakes(), decodeTake), Correction: correction(m.GetCorrection()),
 	}
 }
 

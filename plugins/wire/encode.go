@@ -15,7 +15,7 @@ func EncodeSpec(s backfill.PolicySpec) *policyv1.DescribeResponse {
 	return &policyv1.DescribeResponse{
 		Name: s.Name, Doc: s.Doc, Promise: s.Promise, Source: s.Source, Guarantees: s.Guarantees,
 		IgnoresOrder: s.IgnoresOrder, Order: s.Order, Estimates: s.Estimates,
-		Options: each(s.Options, encodeOption), Features: encodeFeatures(FeaturesFor(s)),
+		Options: Each(s.Options, encodeOption), Features: encodeFeatures(FeaturesFor(s)),
 	}
 }
 
@@ -24,13 +24,13 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 	return &policyv1.Round{
 		Now:        int64(r.Now),
 		Planning:   encodePlanning(r.Planning),
-		Bundles:    each(r.Bundles, encodeBundle),
-		Rows:       each(r.Rows, encodeRow),
-		Candidates: each(r.Candidates, encodeCandidates),
-		Keys: each(r.Keys, func(k backfill.JobKey) *policyv1.JobKey {
+		Bundles:    Each(r.Bundles, encodeBundle),
+		Rows:       Each(r.Rows, encodeRow),
+		Candidates: Each(r.Candidates, encodeCandidates),
+		Keys: Each(r.Keys, func(k backfill.JobKey) *policyv1.JobKey {
 			return &policyv1.JobKey{Job: int64(k.Job), Key: k.Key}
 		}),
-		Events: each(r.Events, func(e backfill.Event) *policyv1.Event {
+		Events: Each(r.Events, func(e backfill.Event) *policyv1.Event {
 			m := &policyv1.Event{
 				Kind: policyv1.EventKind(e.Kind), Job: int64(e.JobID), Spec: encodeJob(e.Job), Key: e.Key,
 				Placement: encodePlacement(e.Placement), Start: int64(e.Start), End: int64(e.End),
@@ -48,7 +48,7 @@ func EncodeRound(r backfill.Round) *policyv1.Round {
 
 // EncodeJournal encodes a decision's journal.
 func EncodeJournal(journal []backfill.Action) []*policyv1.Action {
-	return each(journal, func(a backfill.Action) *policyv1.Action {
+	return Each(journal, func(a backfill.Action) *policyv1.Action {
 		return &policyv1.Action{
 			After: int32(a.After), Kind: policyv1.ActionKind(a.Kind), Job: int64(a.Job), At: int64(a.At),
 			Placement: encodePlacement(a.Placement), Reason: Text(a.Reason),
@@ -64,24 +64,24 @@ func EncodeSnapshot(s backfill.Snapshot) *policyv1.Snapshot {
 	}
 	return &policyv1.Snapshot{
 		Planning:  encodePlanning(planning),
-		Resources: each(s.Resources, Text), Rule: policyv1.PlacementRule(s.Rule) + 1,
+		Resources: Each(s.Resources, Text), Rule: policyv1.PlacementRule(s.Rule) + 1,
 		Now: int64(s.Now), Revision: s.Revision, Policy: Text(s.Policy), Guarantees: s.Guarantees,
-		Slots: each(s.Slots, func(slot backfill.SlotState) *policyv1.SlotState {
+		Slots: Each(s.Slots, func(slot backfill.SlotState) *policyv1.SlotState {
 			return &policyv1.SlotState{Slot: encodeSlot(slot.Slot), Up: slot.Up}
 		}),
-		Bundles:    each(s.Bundles, encodeBundle),
-		Rows:       each(s.Rows, encodeRow),
-		Candidates: each(s.Candidates, encodeCandidates),
-		Jobs: each(s.Jobs, func(j backfill.JobState) *policyv1.JobState {
+		Bundles:    Each(s.Bundles, encodeBundle),
+		Rows:       Each(s.Rows, encodeRow),
+		Candidates: Each(s.Candidates, encodeCandidates),
+		Jobs: Each(s.Jobs, func(j backfill.JobState) *policyv1.JobState {
 			return &policyv1.JobState{
 				Job: encodeJob(j.Job), Running: j.Running, Held: Text(j.Held), Key: j.Key, Alone: j.Alone,
 				Placement: encodePlacement(j.Placement), Start: int64(j.Start), End: int64(j.End),
 				Promised: j.Promised, Guarantee: int64(j.Guarantee), Pinned: j.Pinned, Yields: j.Yields,
 			}
 		}),
-		Wakes:     each(s.Wakes, func(t backfill.Time) int64 { return int64(t) }),
+		Wakes:     Each(s.Wakes, func(t backfill.Time) int64 { return int64(t) }),
 		KeepFreed: int64(s.KeepFreed),
-		Freed: each(s.Freed, func(f backfill.Freed) *policyv1.Freed {
+		Freed: Each(s.Freed, func(f backfill.Freed) *policyv1.Freed {
 			return &policyv1.Freed{At: int64(f.At), Slot: int32(f.Slot), Amount: f.Amount}
 		}),
 	}
@@ -99,8 +99,8 @@ func encodeCandidates(c backfill.CandidateSet) *policyv1.CandidateSet {
 	least, needs := encodeLeast(c.Candidates.Least)
 	return &policyv1.CandidateSet{
 		Id:      int32(c.ID),
-		Slots:   each(c.Candidates.Slots, number[backfill.SlotID]),
-		Bundles: each(c.Candidates.Bundles, number[backfill.BundleID]),
+		Slots:   Each(c.Candidates.Slots, number[backfill.SlotID]),
+		Bundles: Each(c.Candidates.Bundles, number[backfill.BundleID]),
 		Rank:    c.Candidates.Rank,
 		Windows: windows, Opens: opens, Least: least, Needs: needs,
 	}
@@ -121,7 +121,7 @@ func encodeWindows(all [][]backfill.Window) (windows []*policyv1.Windows, opens 
 		i, listed := known[&own[0]]
 		if !listed || len(windows[i-1].GetWindows()) != len(own) {
 			windows = append(windows, &policyv1.Windows{
-				Windows: each(own, func(w backfill.Window) *policyv1.Window {
+				Windows: Each(own, func(w backfill.Window) *policyv1.Window {
 					return &policyv1.Window{From: int64(w.From), To: int64(w.To)}
 				}),
 			})
@@ -165,7 +165,7 @@ func encodeLeast(all []backfill.Vector) (least []*policyv1.Amounts, needs []int3
 }
 
 func encodeBundle(b backfill.Bundle) *policyv1.Bundle {
-	return &policyv1.Bundle{Id: int32(b.ID), Name: Text(b.Name), Slots: each(b.Slots, number[backfill.SlotID])}
+	return &policyv1.Bundle{Id: int32(b.ID), Name: Text(b.Name), Slots: Each(b.Slots, number[backfill.SlotID])}
 }
 
 // number returns an ID as messages contain it.
@@ -181,7 +181,7 @@ func encodeJob(j *backfill.Job) *policyv1.Job {
 		Nodes: int64(j.Nodes), Request: j.Request, Estimate: int64(j.Estimate), Running: int64(j.Running),
 		Limit:       int64(j.Limit),
 		Unestimated: j.Unestimated, Candidates: int32(j.Candidates), Whole: j.Whole, Labels: texts(j.Labels),
-		Takes: each(j.Takes, encodeTake), Correction: policyv1.Correction(j.Correction),
+		Takes: Each(j.Takes, encodeTake), Correction: policyv1.Correction(j.Correction),
 	}
 }
 
@@ -224,8 +224,8 @@ func texts(m map[string]string) map[string]string {
 	return m
 }
 
-// each returns the list of what the callback makes of each element; nil for an empty list.
-func each[A, B any](list []A, translate func(A) B) []B {
+// Each returns the list of what the callback makes of each element; nil for an empty list.
+func Each[A, B any](list []A, translate func(A) B) []B {
 	if len(list) == 0 {
 		return nil
 	}

@@ -13,7 +13,7 @@ func encodeOption(o backfill.Option) *policyv1.Option {
 	low, high := o.Range.Bounds()
 	return &policyv1.Option{
 		Name: Text(o.Name), DefaultValue: Text(o.Default), Doc: Text(o.Doc),
-		Type: policyv1.OptionType(o.Type) + 1, Low: low, High: high, Choices: each(o.Choices, Text),
+		Type: policyv1.OptionType(o.Type) + 1, Low: low, High: high, Choices: Each(o.Choices, Text),
 	}
 }
 

@@ -2,32 +2,30 @@ package main
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/config"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/plugins/version"
 )
 
 // recording has the run be recorded with what it is planned by, if that is requested; else it returns nil.
-func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config, estimates estimate.Settings,
+func (c *runCommand) recording(w *condorsim.Workload, run *negotiator.Config, estimates estimate.Settings,
 ) (*record.Recorder, error) {
 	if c.Record == "" {
 		return nil, nil //nolint:nilnil // nil is a record that is not wanted
 	}
 	settings := map[string]string{"placement": c.Placement}
 	for key, value := range map[string]string{
-		"order": config.Policy.Spec().OrderUnless(c.Order), "estimates_order": estimates.Order,
+		"order": run.Policy.Spec().OrderUnless(c.Order), "estimates_order": estimates.Order,
 		"estimates_backfill": estimates.Backfill, "estimates_running": estimates.Running,
 		// The policy's own estimator does not count where it is not in use, as with --fst.
 		"estimates":         cmp.Or(estimates.All, "requested"),
-		"estimates_options": list(estimates.Options),
+		"estimates_options": config.KnobText(estimates.Options),
 		"plan_depth":        strconv.Itoa(c.PlanDepth), "plan_horizon": strconv.FormatInt(c.PlanHorizon, 10),
 		"reorder": strconv.FormatBool(c.Reorder),
 	} {
@@ -42,14 +40,14 @@ func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config,
 			for user, factor := range c.PriorityFactor {
 				factors[user] = strconv.FormatFloat(factor, 'g', -1, 64)
 			}
-			settings["priority_factors"] = list(factors)
+			settings["priority_factors"] = config.KnobText(factors)
 		}
 	}
 	program, err := version.ID()
 	if err != nil {
 		return nil, err
 	}
-	slack := config.StartSlack
+	slack := run.StartSlack
 	if w.Scavengers != nil {
 		slack = max(slack, w.Scavengers.Vacate) // as the run has it
 	}
@@ -57,11 +55,11 @@ func (c *runCommand) recording(w *condorsim.Workload, config *negotiator.Config,
 		func() record.About {
 			return record.About{
 				Program: "condorsim " + program, Pool: w.Name, UnixStart: w.UnixStart,
-				StartSlack: slack, DefaultEstimate: config.DefaultEstimate, Settings: settings,
+				StartSlack: slack, DefaultEstimate: run.DefaultEstimate, Settings: settings,
 			}
 		})
 	if err == nil {
-		config.Recorder = recorder
+		run.Recorder = recorder
 	}
 	return recorder, err
 }
@@ -72,13 +70,4 @@ func ended(recorder *record.Recorder) error {
 		return nil
 	}
 	return recorder.Close()
-}
-
-// list writes a map as one text, by ascending name.
-func list(values map[string]string) string {
-	words := make([]string, 0, len(values))
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		words = append(words, name+"="+values[name])
-	}
-	return strings.Join(words, " ")
 }

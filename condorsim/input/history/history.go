@@ -317,21 +317,13 @@ func (c *collector) finish() {
 	c.h.Beyond = slices.Sorted(maps.Keys(c.beyond))
 }
 
-// peak returns the most cpus that the jobs with a known start used at one time; 0 without any. At
-// an instant at which some jobs end and others start, the ends come first.
-func peak(jobs []Job) (most int64) {
-	type step struct{ at, cpus int64 }
-	steps := make([]step, 0, 2*len(jobs))
+// peak returns the most cpus that the jobs with a known start used at one time; 0 without any.
+func peak(jobs []Job) int64 {
+	var together workload.Peak
 	for i := range jobs {
 		if j := &jobs[i]; j.started > 0 {
-			steps = append(steps, step{j.started, j.Procs}, step{j.started + j.Run, -j.Procs})
+			together.Add(j.started, j.Run, j.Procs)
 		}
 	}
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.cpus, b.cpus)) })
-	var used int64
-	for _, s := range steps {
-		used += s.cpus
-		most = max(most, used)
-	}
-	return most
+	return together.Most()
 }

@@ -203,24 +203,16 @@ func (s *settler) add(r *Record) {
 }
 
 // mostInUse returns the most processors that the jobs which ran used at one time, and at least those of
-// the widest one that is kept. Where some jobs end and others start, the ends come first.
+// the widest one that is kept.
 func (s *settler) mostInUse(records []Record) int64 {
-	type step struct{ at, procs int64 }
-	var steps []step
-	most, used := int64(1), int64(0)
+	most, together := int64(1), workload.Peak{}
 	for i := range s.jobs {
 		most = max(most, s.jobs[i].Procs)
 	}
 	for i := range records {
 		if r := &records[i]; r.Start >= 0 && r.Run > 0 {
-			procs := r.Processors("")
-			steps = append(steps, step{r.Start, procs}, step{r.Start + r.Run, -procs})
+			together.Add(r.Start, r.Run, r.Processors(""))
 		}
 	}
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.procs, b.procs)) })
-	for _, one := range steps {
-		used += one.procs
-		most = max(most, used)
-	}
-	return most
+	return max(most, together.Most())
 }

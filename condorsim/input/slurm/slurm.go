@@ -183,23 +183,15 @@ func (c *collector) highest() (highest int64) {
 }
 
 // peak returns the most processors that jobs with a known start used at one time, and at least those of the widest
-// job. At an instant at which some jobs end and others start, the ends come first.
+// job.
 func peak(jobs []workload.Job) (most int64) {
-	type step struct{ at, procs int64 }
-	steps := make([]step, 0, 2*len(jobs))
+	var together workload.Peak
 	for i := range jobs {
 		j := &jobs[i]
 		most = max(most, j.Procs)
 		if j.HasWaited {
-			begin := j.Submit + j.Waited
-			steps = append(steps, step{begin, j.Procs}, step{begin + j.Run, -j.Procs})
+			together.Add(j.Submit+j.Waited, j.Run, j.Procs)
 		}
 	}
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.procs, b.procs)) })
-	var used int64
-	for _, s := range steps {
-		used += s.procs
-		most = max(most, used)
-	}
-	return most
+	return max(most, together.Most())
 }
