@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,6 +197,7 @@ func TestAnotherPolicyDiffers(t *testing.T) {
 		require.NotEqual(t, d.Was, d.Is)
 		require.ErrorContains(t, d, "policy fcfs: action")
 		counts[goOn] = r.Result().Different
+		require.Contains(t, strings.Join(append(d.Actions(d.Was), d.Actions(d.Is)...), " "), " on machine×1")
 		trace := condorsim.RoundAsTrace(d.State, d.Round)
 		instance := filepath.Join(t.TempDir(), "round.json")
 		var text bytes.Buffer
@@ -392,4 +394,13 @@ func TestAnAnonymousRecord(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	}
+}
+
+// TestADifferenceNamesNewSlots: a slot that comes up in the round that differs is named as well.
+func TestADifferenceNamesNewSlots(t *testing.T) {
+	d := &replay.Difference{Round: backfill.Round{Events: []backfill.Event{
+		{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 3, Name: "n3"}},
+	}}}
+	start := backfill.Action{Kind: backfill.ActStart, Job: 7, Placement: backfill.Placement{{Slot: 3, Count: 2}}}
+	require.Equal(t, []string{"start 7 on n3×2"}, d.Actions([]backfill.Action{start}))
 }

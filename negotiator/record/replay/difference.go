@@ -69,6 +69,11 @@ func (d *Difference) places(p backfill.Placement) string {
 		if i := int(at.Slot); i >= 0 && i < len(d.State.Slots) {
 			name = d.State.Slots[i].Name
 		}
+		for _, e := range d.Round.Events {
+			if e.Slot.ID == at.Slot && (e.Kind == backfill.SlotAdded || e.Kind == backfill.SlotChanged) {
+				name = e.Slot.Name
+			}
+		}
 		places = append(places, backfill.Place{Slot: name, Chunks: at.Count})
 	}
 	return places.String()
