@@ -131,7 +131,7 @@ func (p *process) configure(ctx context.Context) (err error) {
 	if pool == config.LocalPool || pool == "" {
 		p.site.Config, err = condorconfig.Read(ctx, condorconfig.Source{LocalName: p.options.LocalName})
 		if errors.Is(err, condorconfig.ErrNone) {
-			return fmt.Errorf("%w. A simulated pool has no --http, --state, --token, --observe, --once, --name, "+
+			return fmt.Errorf("%w. A simulated pool has no --state, --token, --observe, --once, --name, "+
 				"--local-name and -t: leave them out", err)
 		}
 		if err != nil {

@@ -79,7 +79,7 @@ func stock(args []string, inherited bool) []string {
 
 // meansRealPool reports whether a flag was given that only a real pool has.
 func (c *runCommand) meansRealPool() bool {
-	return c.Token != nil || c.State != nil || c.HTTP != nil || c.Observe || c.Once || c.Name != "" ||
+	return c.Token != nil || c.State != nil || c.Observe || c.Once || c.Name != "" ||
 		c.LocalName != "" || c.Terminal
 }
 
