@@ -23,7 +23,7 @@ type floor struct {
 	state   *backfill.State
 	columns columns
 	classes []class
-	of      []int32 // by slot: its class; -1: none of its cpus is idle, or it is not there
+	classOf []int32 // by slot: its class; -1: none of its cpus is idle, or it is not there
 	// members are how many slots of each class a set of candidates has that are open now.
 	members map[int][]int64
 	largest int64 // the most cpus that are idle on one slot
@@ -31,12 +31,12 @@ type floor struct {
 
 // readSlots looks at all slots.
 func readSlots(s *backfill.State, c columns) *floor {
-	f := &floor{state: s, columns: c, of: make([]int32, len(s.Slots())), members: map[int][]int64{}}
+	f := &floor{state: s, columns: c, classOf: make([]int32, len(s.Slots())), members: map[int][]int64{}}
 	profile, now, n := s.Profile(), s.Now(), len(s.Resources())
 	known, key := map[string]int32{}, []byte(nil)
 	free, low, high := make(backfill.Vector, n), make(backfill.Vector, n), make(backfill.Vector, n)
 	for i, slot := range s.Slots() {
-		f.of[i] = -1
+		f.classOf[i] = -1
 		if !profile.Up(slot.ID) {
 			continue
 		}
@@ -64,7 +64,7 @@ func readSlots(s *backfill.State, c columns) *floor {
 				free: slices.Clone(free), low: slices.Clone(low), until: until, end: end, whole: whole,
 			})
 		}
-		f.of[i] = at
+		f.classOf[i] = at
 		f.classes[at].slots++
 		f.largest = max(f.largest, free[0])
 	}
@@ -106,7 +106,7 @@ func (f *floor) places(k *kind) (places int64) {
 // placesOnEach is places for candidates some of which need more free than a chunk.
 func (f *floor) placesOnEach(k *kind, candidates *backfill.Candidates) (places int64) {
 	for i, id := range candidates.Slots {
-		at := f.of[id]
+		at := f.classOf[id]
 		if at < 0 || !candidates.Open(i, f.state.Now()) {
 			continue
 		}
@@ -159,7 +159,7 @@ func (f *floor) membersOf(set int, candidates *backfill.Candidates) []int64 {
 	}
 	members := make([]int64, len(f.classes))
 	for i, id := range candidates.Slots {
-		if at := f.of[id]; at >= 0 && candidates.Open(i, f.state.Now()) {
+		if at := f.classOf[id]; at >= 0 && candidates.Open(i, f.state.Now()) {
 			members[at]++
 		}
 	}
