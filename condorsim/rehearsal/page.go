@@ -17,7 +17,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
-	"github.com/condor-backfill/condor-backfill/negotiator/livepage/promises"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
@@ -87,7 +86,7 @@ func (v *page) Cycle(r *negotiator.Report) error {
 		v.ended += len(r.Scavengers.Completed) + len(r.Scavengers.Removed)
 	}
 	for _, b := range r.Decision.Broken {
-		v.server.Ledger().Broke(promises.Broken{
+		v.server.Broke(livepage.Broken{
 			ID: b.Job.ID, Job: v.p.Workload.Jobs[b.Job.ID].Name, Owner: b.Job.Labels["owner"], Promised: int64(b.Promised),
 			Now: picture.At(b.Now), Cause: b.Cause.String(), At: int64(r.Delta.Now),
 		})
@@ -209,7 +208,7 @@ func (v *page) toldOf(s *snapshot, id backfill.JobID) (t picture.Told) {
 }
 
 // Explain implements [livepage.Source].
-func (v *page) Explain(_ context.Context, name string) (x livepage.Explained, err error) {
+func (v *page) Explain(_ context.Context, _ livepage.Asker, name string) (x livepage.Explained, err error) {
 	v.cycle.Lock()
 	defer v.cycle.Unlock()
 	job := findJob(v.p.Workload, name)
@@ -238,7 +237,7 @@ func (v *page) Explain(_ context.Context, name string) (x livepage.Explained, er
 }
 
 // WhatIf implements [livepage.Source].
-func (v *page) WhatIf(ctx context.Context, question string) ([]byte, error) {
+func (v *page) WhatIf(ctx context.Context, _ livepage.Asker, question string) ([]byte, error) {
 	q, err := whatif.Read(question)
 	if err == nil && q.Options != nil {
 		err = &whatif.BadQuestion{Err: errors.New("options of policies can be asked about on the command line only")}

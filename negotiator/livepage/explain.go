@@ -1,7 +1,10 @@
 package livepage
 
 import (
+	"strings"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
@@ -39,6 +42,26 @@ func WindowsOf(s *backfill.State, job *backfill.Job) (all []Window) {
 			}
 			all = append(all, Window{Slot: int64(slot), From: max(int64(w.From), int64(s.Now())), Until: picture.At(w.To)})
 		}
+	}
+	return all
+}
+
+// SharesOf returns what users deserve, of the ads of an accounting: by the name before the @, behind that of
+// their group.
+func SharesOf(ads []*classad.ClassAd) map[string]Share {
+	all := map[string]Share{}
+	for _, ad := range ads {
+		name, _ := ad.Text("Name")
+		user, _, isUser := strings.Cut(name, "@")
+		if !isUser {
+			continue
+		}
+		user = user[strings.LastIndexByte(user, '.')+1:]
+		share := all[user]
+		priority, _ := ad.Real("Priority")
+		limit, _ := ad.Real("SubmitterLimit")
+		share.Priority, share.Deserved = priority, share.Deserved+limit
+		all[user] = share
 	}
 	return all
 }
