@@ -173,7 +173,7 @@ func (h *hub) picture(out http.ResponseWriter, r *http.Request) {
 	text := w.text
 	out.Header().Set("Content-Type", "application/json")
 	out.Header().Set("Vary", "Accept-Encoding")
-	if takesGzip(r.Header) {
+	if TakesGzip(r.Header) {
 		out.Header().Set("Content-Encoding", "gzip")
 		text = w.packed
 	}

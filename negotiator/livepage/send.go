@@ -24,8 +24,8 @@ func send(out http.ResponseWriter, text []byte) {
 	}
 }
 
-// takesGzip reports whether a client takes answers in gzip.
-func takesGzip(h http.Header) bool {
+// TakesGzip reports whether a client takes answers in gzip.
+func TakesGzip(h http.Header) bool {
 	for way := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
 		name, quality, _ := strings.Cut(way, ";")
 		if strings.EqualFold(strings.TrimSpace(name), "gzip") {

@@ -16,9 +16,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 )
 
-// mostConnections is how many connections there may be at a time, besides those of viewers who are
+// MostConnections is how many connections there may be at a time, besides those of viewers who are
 // told of differences.
-const mostConnections = 64
+const MostConnections = 64
 
 // Serve answers HTTP requests of those who may look until the context ends. It returns as soon as it
 // listens, or cannot; wait ends the service and returns when it has ended. An address that access
@@ -50,7 +50,7 @@ func Serve(
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		var limited net.Listener = server.NewPlaces(listener, mostConnections, log)
+		var limited net.Listener = server.NewPlaces(listener, MostConnections, log)
 		if encryption := guard.TLS(); encryption != nil {
 			limited = tls.NewListener(limited, encryption)
 		}

@@ -34,7 +34,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
-	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
@@ -305,10 +304,8 @@ func (p *process) serve(
 		default: // a signal waits already
 		}
 	})
-	if s := p.site.Settings; s.HTTP != "" && !p.options.Once {
-		page := livepage.New(&pageSource{p, commands}, fmt.Sprintf("%x", time.Now().UnixNano()))
-		p.daemon.ShowOn(page)
-		wait, failed := p.daemon.Web(ctx, s.HTTP, page)
+	if p.site.Settings.HTTP != "" && !p.options.Once {
+		wait, failed := p.serveHTTP(ctx, commands)
 		if failed != nil {
 			return failed
 		}

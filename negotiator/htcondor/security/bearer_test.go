@@ -16,7 +16,7 @@ func TestBearer(t *testing.T) {
 	revoked, err := classad.ParseExpr(`sub == "bob@pool.test"`)
 	require.NoError(t, err)
 	s := &Server{
-		Domain: "pool.test", TrustDomain: "pool.test", Keys: map[string]SigningKey{"POOL": key}, Revoked: revoked,
+		Methods: []Method{Token}, Domain: "pool.test", TrustDomain: "pool.test", Keys: map[string]SigningKey{"POOL": key}, Revoked: revoked,
 		MaxAge: time.Hour, Clock: func() time.Time { return time.Unix(2000, 0) },
 		Allow: func(p Peer, need Permission) bool { return p.Address == "10.0.0.1" && p.User != "eve@pool.test" },
 	}
@@ -60,6 +60,9 @@ func TestBearer(t *testing.T) {
 	require.ErrorContains(t, err, "denied")
 	_, err = s.Bearer(good, "10.0.0.1", Write)
 	require.ErrorContains(t, err, "denied")
+	s.Methods = []Method{FS}
+	_, err = s.Bearer(good, "10.0.0.1", Read)
+	require.ErrorContains(t, err, "denied", "tokens do not count for readers")
 	s.Succeed(&Server{TrustDomain: "pool.test", Keys: map[string]SigningKey{"POOL": other}})
 	_, err = s.Bearer(good, "10.0.0.1", Read)
 	require.ErrorContains(t, err, "no key here", "by the new configuration")

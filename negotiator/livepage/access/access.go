@@ -51,9 +51,17 @@ type Guard struct {
 	cookie      string
 }
 
-// New makes a guard. It errs if the files are not right, and with a [RefusedError] if others can reach
-// the address and something is missing that this needs.
+// New makes a guard. The error is a [RefusedError]: the files are not right, or others can reach the
+// address and something is missing that this needs.
 func New(ctx context.Context, o Options) (*Guard, error) {
+	g, err := newGuard(ctx, o)
+	if err != nil {
+		return nil, &RefusedError{err}
+	}
+	return g, nil
+}
+
+func newGuard(ctx context.Context, o Options) (*Guard, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
@@ -83,7 +91,7 @@ func New(ctx context.Context, o Options) (*Guard, error) {
 		return nil, err
 	}
 	if missing := g.missing(); !local && len(missing) > 0 {
-		return nil, &RefusedError{o.Address, missing}
+		return nil, lacking(o.Address, missing)
 	}
 	g.required = !local || g.tokens != nil
 	_, port, _ := net.SplitHostPort(o.Address)

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// RefusedError says why an address is not served, and what to do.
-type RefusedError struct {
-	Address string
-	// Missing is what the address would need.
-	Missing []string
-}
+// RefusedError says why nothing is served at an address, and what to do.
+type RefusedError struct{ Err error }
 
-// Error names what is missing by the flags that give it.
-func (e *RefusedError) Error() string {
-	_, port, _ := net.SplitHostPort(e.Address)
-	return fmt.Sprintf("--http %s (BACKFILL_HTTP): other machines can reach this address, so viewers must show a token, "+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// lacking is the error of an address that others can reach. It names what is missing by the flags that
+// give it.
+func lacking(address string, missing []string) error {
+	_, port, _ := net.SplitHostPort(address)
+	return fmt.Errorf("--http %s (BACKFILL_HTTP): other machines can reach this address, so viewers must show a token, "+
 		"and show it over TLS; missing: %s. Or serve at localhost:%s, which other machines reach through ssh -L or a "+
-		"proxy that asks who they are", e.Address, strings.Join(e.Missing, ", and "), port)
+		"proxy that asks who they are", address, strings.Join(missing, ", and "), port)
 }
 
 // isLocal reports whether only this machine can reach an address (HOST:PORT).
