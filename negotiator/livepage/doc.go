@@ -3,7 +3,9 @@
 // otherwise. The page is the same for a real pool and for a simulated one.
 //
 //   - livepage.go: a [Server] is told of [picture.Picture]s, and is an [http.Handler];
-//   - hub.go: viewers get each picture as a difference from the last one, by server-sent events;
+//   - serve.go: the web server, behind the guard of package access; send.go;
+//   - hub.go: viewers get each picture as a difference from the last one, by server-sent events; seats.go bounds them;
+//   - names.go: what of names a viewer sees;
 //   - api.go: the JSON API behind the page; queue.go: the list of those who wait; pool.go: how the pool is used;
 //   - assets: the page itself, in plain ES modules.
 package livepage
