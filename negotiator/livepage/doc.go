@@ -1,0 +1,9 @@
+// Package livepage serves a pool as a page: what runs and what is planned on which slot, who waits and
+// until when, how true promises were, how the pool is used, and what would be if something were
+// otherwise. The page is the same for a real pool and for a simulated one.
+//
+//   - livepage.go: a [Server] is told of [picture.Picture]s, and is an [http.Handler];
+//   - hub.go: viewers get each picture as a difference from the last one, by server-sent events;
+//   - api.go: the JSON API behind the page; queue.go: the list of those who wait; pool.go: how the pool is used;
+//   - assets: the page itself, in plain ES modules.
+package livepage

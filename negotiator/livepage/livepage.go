@@ -1,0 +1,158 @@
+package livepage
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/promises"
+)
+
+// Source is the pool behind a page.
+type Source interface {
+	// Explain says all that is known of a job of the last picture: what follows from no picture.
+	// It returns an error of type [*NoJobError] if there is no such job.
+	Explain(ctx context.Context, job string) (Explained, error)
+	// WhatIf answers a question of package whatif; both are JSON. A bad question gets a [*BadError].
+	WhatIf(ctx context.Context, question string) (answer []byte, err error)
+	// Pool tells how the pool is doing, besides what pictures show.
+	Pool() Pool
+}
+
+// BadError says what is wrong with a request.
+type BadError struct{ Err error }
+
+func (e *BadError) Error() string { return e.Err.Error() }
+func (e *BadError) Unwrap() error { return e.Err }
+
+// NoJobError says that there is no such job.
+type NoJobError struct{ Err error }
+
+func (e *NoJobError) Error() string { return e.Err.Error() }
+func (e *NoJobError) Unwrap() error { return e.Err }
+
+// Explained is what is known of one job.
+type Explained struct {
+	Text    string   `json:"text"` // in words, lines
+	Fit     *Fit     `json:"fit,omitempty"`
+	Windows []Window `json:"windows,omitempty"`
+}
+
+// Fit counts slots by what they are to a job.
+type Fit struct {
+	Slots    int64   `json:"slots"`
+	Matching int64   `json:"matching"`
+	Refusing int64   `json:"refusing"`
+	Closed   []Count `json:"closed,omitempty"`
+	// Clauses are parts of the job's Requirements, and on how many slots they are not met; Refusals are
+	// those of slots, by which they refuse the job.
+	Clauses  []Count `json:"clauses,omitempty"`
+	Refusals []Count `json:"refusals,omitempty"`
+}
+
+// Count is how many slots a text is about.
+type Count struct {
+	Text  string `json:"text"`
+	Slots int64  `json:"slots"`
+}
+
+// Window is a start window of a job on a slot.
+type Window struct {
+	Slot  int64          `json:"slot"`
+	From  int64          `json:"from"`
+	Until picture.Moment `json:"until,omitzero"`
+}
+
+// Server serves the page of a pool.
+type Server struct {
+	source  Source
+	hub     *hub
+	ledger  *promises.Ledger
+	history history
+	mux     *http.ServeMux
+	last    atomic.Pointer[picture.Picture]
+}
+
+// New makes a server. Epoch tells it from others that served the same address before.
+func New(source Source, epoch string) *Server {
+	s := &Server{source: source, hub: newHub(epoch), ledger: promises.New(), mux: http.NewServeMux()}
+	s.routes()
+	return s
+}
+
+// Ledger is what the server knows of promises; it is told of those that are broken.
+func (s *Server) Ledger() *promises.Ledger { return s.ledger }
+
+// Show has viewers see another picture.
+func (s *Server) Show(p *picture.Picture) {
+	s.ledger.See(p)
+	s.history.add(&p.Head)
+	s.last.Store(p)
+	s.hub.show(p)
+}
+
+//go:embed assets
+var assets embed.FS
+
+// policy is the content security policy of the page: nothing from anywhere else, and no code in texts.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (s *Server) routes() {
+	files, err := fs.Sub(assets, "assets")
+	if err != nil {
+		panic("internal error: " + err.Error())
+	}
+	static := http.FileServerFS(files)
+	s.mux.Handle("GET /assets/", http.StripPrefix("/assets/", static))
+	s.mux.HandleFunc("GET /{$}", func(out http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(out, r, files, "index.html")
+	})
+	s.mux.HandleFunc("GET /api/v1/picture", s.hub.picture)
+	s.mux.HandleFunc("GET /api/v1/events", s.hub.events)
+	s.mux.HandleFunc("GET /api/v1/queue", s.queue)
+	s.mux.HandleFunc("GET /api/v1/jobs/{job}", s.job)
+	s.mux.HandleFunc("GET /api/v1/promises", s.promises)
+	s.mux.HandleFunc("GET /api/v1/pool", s.pool)
+	s.mux.HandleFunc("POST /api/v1/what-if", s.whatIf)
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	h := out.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-cache")
+	s.mux.ServeHTTP(out, r)
+}
+
+// errNothing says that no cycle has ended yet.
+var errNothing = errors.New("no cycle has ended yet: ask again in a moment")
+
+// answer writes a value as JSON, or an error.
+func answer(out http.ResponseWriter, value any, err error) {
+	out.Header().Set("Content-Type", "application/json")
+	code := http.StatusOK
+	if err != nil {
+		code, value = codeOf(err), map[string]string{"error": err.Error()}
+	}
+	out.WriteHeader(code)
+	_ = json.NewEncoder(out).Encode(value) // the client may have gone
+}
+
+// codeOf returns the HTTP status for an error.
+func codeOf(err error) int {
+	if _, bad := errors.AsType[*BadError](err); bad {
+		return http.StatusBadRequest
+	}
+	if _, missing := errors.AsType[*NoJobError](err); missing {
+		return http.StatusNotFound
+	}
+	return http.StatusServiceUnavailable
+}

@@ -1,0 +1,10 @@
+// Package picture makes pictures of a pool: plain data that says which slots there are, what runs and
+// what is planned on them, and who waits, as of the end of a cycle. A picture is made beside the cycles,
+// of copies, and never changes.
+//
+//   - picture.go: a [Picture] is a [Head], [Slot]s and [Job]s;
+//   - scene.go: a [Scene] is what a picture is made from: an outlook, and what is told of starts;
+//   - difference.go: what differs between two pictures, for those who have seen the first.
+//
+// The picture of a real pool and that of a simulated one are made by the same code.
+package picture

@@ -1,0 +1,162 @@
+package livepage
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
+)
+
+// Pool is how a pool is doing, besides what pictures show.
+type Pool struct {
+	Policy   Policy   `json:"policy"`
+	Plugins  []Plugin `json:"plugins"`
+	Cycles   []Cycle  `json:"cycles"` // the last ones, the newest first
+	Problems []string `json:"problems"`
+	// Shares are what users deserve, as far as that is known, by owner.
+	Shares map[string]Share `json:"-"`
+}
+
+// Policy is who decides.
+type Policy struct {
+	Name       string `json:"name"`
+	Order      string `json:"order"`
+	Guarantees bool   `json:"guarantees"`
+	Fallback   string `json:"fallback,omitempty"` // decides instead
+	Why        string `json:"why,omitempty"`      // the policy was chosen, or given up
+	Text       string `json:"text,omitempty"`     // about it and its options, lines
+}
+
+// Plugin is a policy in a process of its own.
+type Plugin struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+}
+
+// Cycle is how long the parts of a cycle took, in seconds.
+type Cycle struct {
+	Number  int                `json:"number"`
+	Began   float64            `json:"began"` // Unix time
+	Took    float64            `json:"took"`
+	Phases  map[string]float64 `json:"phases"`
+	Started int                `json:"started"`
+}
+
+// Share is what a user deserves.
+type Share struct {
+	Priority float64 `json:"priority,omitempty"` // lower is better
+	Quota    float64 `json:"quota,omitempty"`    // cpus
+}
+
+// poolAnswer is what the page shows of the pool.
+type poolAnswer struct {
+	Now       int64      `json:"now"`
+	Resources []resource `json:"resources"`
+	Users     []user     `json:"users"`
+	History   []sample   `json:"history"`
+	Pool
+}
+
+type resource struct {
+	Name         string `json:"name"`
+	Capacity     int64  `json:"capacity"`
+	Use          int64  `json:"use"`
+	ReservedIdle int64  `json:"reserved_idle,omitempty"`
+}
+
+type user struct {
+	User    string `json:"user"`
+	Group   string `json:"group,omitempty"`
+	Cpus    int64  `json:"cpus"`
+	Running int    `json:"running"`
+	Waiting int    `json:"waiting"`
+	Wanted  int64  `json:"wanted"` // cpus of those that wait
+	Share
+}
+
+// sample is how much was in use once.
+type sample struct {
+	At      int64   `json:"at"`
+	Use     []int64 `json:"use"`
+	Waiting int     `json:"waiting"`
+	Running int     `json:"running"`
+}
+
+// pool says how the pool is used.
+func (s *Server) pool(out http.ResponseWriter, _ *http.Request) {
+	last := s.last.Load()
+	if last == nil {
+		answer(out, nil, errNothing)
+		return
+	}
+	a := poolAnswer{Now: last.Head.Now, Pool: s.source.Pool(), Users: users(last), History: s.history.all()}
+	for i, name := range last.Head.Resources {
+		r := resource{Name: name, Capacity: last.Head.Capacity[i], Use: last.Head.Use[i]}
+		if i == 0 {
+			r.ReservedIdle = last.Head.ReservedIdle
+		}
+		a.Resources = append(a.Resources, r)
+	}
+	for i := range a.Users {
+		a.Users[i].Share = a.Shares[a.Users[i].User]
+	}
+	answer(out, a, nil)
+}
+
+// users lists who has jobs, those with most cpus first.
+func users(p *picture.Picture) []user {
+	index, all := map[string]int{}, []user{}
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		at, known := index[j.Owner]
+		if !known {
+			at = len(all)
+			index[j.Owner] = at
+			all = append(all, user{User: j.Owner, Group: j.Group})
+		}
+		if u := &all[at]; j.Waits() {
+			u.Waiting++
+			u.Wanted += j.Cpus
+		} else {
+			u.Running++
+			u.Cpus += j.Cpus
+		}
+	}
+	slices.SortFunc(all, func(a, b user) int { return cmp.Or(cmp.Compare(b.Cpus, a.Cpus), cmp.Compare(a.User, b.User)) })
+	return all
+}
+
+// history is how the pool was used so far. If it gets long, every other sample is forgotten.
+type history struct {
+	mu      sync.Mutex
+	samples []sample
+	every   int64 // seconds between two samples, at least
+}
+
+const mostSamples = 1024
+
+func (h *history) add(head *picture.Head) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := len(h.samples); n > 0 && head.Now < h.samples[n-1].At+h.every {
+		return
+	}
+	h.samples = append(h.samples, sample{head.Now, head.Use, head.Waiting, head.Running})
+	if len(h.samples) < mostSamples {
+		return
+	}
+	half := h.samples[:0]
+	for i := 0; i < len(h.samples); i += 2 {
+		half = append(half, h.samples[i])
+	}
+	h.samples = half
+	h.every = max(1, (half[len(half)-1].At-half[0].At)/int64(len(half)))
+}
+
+func (h *history) all() []sample {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]sample{}, h.samples...)
+}
