@@ -15,7 +15,7 @@ type Pool struct {
 	Plugins  []Plugin `json:"plugins"`
 	Cycles   []Cycle  `json:"cycles"` // the last ones, the newest first
 	Problems []string `json:"problems"`
-	// Shares are what users deserve, as far as that is known, by owner.
+	// Shares are what users deserve, as far as that is known, by user.
 	Shares map[string]Share `json:"-"`
 }
 
@@ -47,7 +47,7 @@ type Cycle struct {
 // Share is what a user deserves.
 type Share struct {
 	Priority float64 `json:"priority,omitempty"` // lower is better
-	Quota    float64 `json:"quota,omitempty"`    // cpus
+	Deserved float64 `json:"deserved,omitempty"` // cpus, by priority
 }
 
 // poolAnswer is what the page shows of the pool.

@@ -9,6 +9,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
@@ -65,6 +66,9 @@ func (m *maker) head() {
 	h.ReservedIdle = s.ReservedIdle()
 	if h.Policy == "" {
 		h.Policy, h.Guarantees = s.Policy()
+	}
+	if h.Clocks == nil {
+		h.Clocks = []instant.Stretch{}
 	}
 	if h.Problems == nil {
 		h.Problems = []string{}
