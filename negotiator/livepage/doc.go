@@ -5,5 +5,5 @@
 //   - livepage.go: a [Server] is told of [picture.Picture]s, and is an [http.Handler];
 //   - hub.go: viewers get each picture as a difference from the last one, by server-sent events;
 //   - api.go: the JSON API behind the page; queue.go: the list of those who wait; pool.go: how the pool is used;
-//   - assets: the page itself, in plain ES modules.
+//   - assets: the page itself, in plain ES modules, which static.go serves with those of package drawing.
 package livepage

@@ -2,10 +2,8 @@ package livepage
 
 import (
 	"context"
-	"embed"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -121,23 +119,12 @@ func (s *Server) Show(p *picture.Picture) {
 	s.hub.show(p)
 }
 
-//go:embed assets
-var assets embed.FS
-
 // policy is the content security policy of the page: nothing from anywhere else, and no code in texts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (s *Server) routes() {
-	files, err := fs.Sub(assets, "assets")
-	if err != nil {
-		panic("internal error: " + err.Error())
-	}
-	static := http.FileServerFS(files)
-	s.mux.Handle("GET /assets/", http.StripPrefix("/assets/", static))
-	s.mux.HandleFunc("GET /{$}", func(out http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(out, r, files, "index.html")
-	})
+	static(s.mux)
 	s.mux.HandleFunc("GET /api/v1/picture", s.hub.picture)
 	s.mux.HandleFunc("GET /api/v1/events", s.hub.events)
 	s.mux.HandleFunc("GET /api/v1/queue", s.queue)
