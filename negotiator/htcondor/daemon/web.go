@@ -60,9 +60,10 @@ func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err erro
 		return nil, fmt.Errorf("open the port for metrics: %w", err)
 	}
 	registry := prometheus.NewRegistry()
-	if err = registry.Register(metrics{d}); err != nil {
+	if err = errors.Join(registry.Register(metrics{d}), registry.Register(d.meter)); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
+	d.collected.Store(true)
 	s := &http.Server{
 		Handler: &web{
 			d: d, names: webNames(address, d.o.Host), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
