@@ -60,6 +60,7 @@ var (
 	unwritten     = describes("state_unwritten_total", "Cycles after which the state could not be written: a restart would forget what is new.")
 	cannotPlay    = describes("policy_unplayable", "1 if the policy cannot be played ahead, so that start times are those of the plan alone.")
 	problemsNow   = describes("problems", "Parts of the pool that do not answer as they should, as of the last cycle.")
+	observes      = describes("observes", "1 if the negotiator only observes, and starts nothing.")
 	isStopped     = describes("stopped", "1 if nothing is matched because another negotiator is at work.")
 )
 
@@ -70,7 +71,7 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 		contested, submitsFound, askedSeconds, callbacks, strays, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startNear, startWithin,
 		choicesTotal, changesTotal, inCharge, expected, limitHeight, limitUsed, limitWanted, limitWaiting,
-		scavengers, scavengerCPUs, madeWayTotal, scavengedRan, scavengedLost, unwritten, cannotPlay, problemsNow,
+		scavengers, scavengerCPUs, madeWayTotal, scavengedRan, scavengedLost, unwritten, cannotPlay, problemsNow, observes,
 	} {
 		c <- desc
 	}
@@ -150,6 +151,7 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	count(refusalsTotal, s.refusals)
 	count(unstarted, s.unstarted)
 	count(unwritten, s.unwritten)
+	gauge(observes, oneIf(s.observe))
 	gauge(problemsNow, float64(len(s.problems)))
 	gauge(cannotPlay, oneIf(m.d.mute.Load()))
 	for cause, n := range s.broken {
