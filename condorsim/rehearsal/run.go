@@ -29,6 +29,10 @@ type Stage struct {
 	Tick  <-chan time.Time
 	// DumpRefused is the folder in which refused rounds are written as instances; "": none is.
 	DumpRefused string
+	// HTTP is the address at which the page is served; "": nowhere. Once all jobs have ended, Linger is
+	// called, and the page is served until it returns.
+	HTTP   string
+	Linger func(ctx context.Context, url string)
 }
 
 // Run runs the workload until all its jobs have ended, and reloads the configuration at each signal.
@@ -99,7 +103,20 @@ func (p *Rehearsal) show(ctx context.Context, stage Stage) (*condorsim.Result, e
 	if recorder != nil {
 		p.config.Recorder = recorder
 	}
-	result, err := condorsim.Run(ctx, p.Workload, p.config, stage.Pace, sinks...)
+	pace := stage.Pace
+	finish := func() {}
+	if stage.HTTP != "" {
+		shown, serveErr := p.serve(ctx, stage)
+		if serveErr != nil {
+			return nil, serveErr
+		}
+		sinks, pace, finish = append(sinks, shown, shown.metered()), shown.paced(pace), shown.finish
+		defer shown.end()
+	}
+	result, err := condorsim.Run(ctx, p.Workload, p.config, pace, sinks...)
+	if err == nil {
+		finish()
+	}
 	if recorder != nil {
 		err = cmp.Or(err, recorder.Close())
 	}

@@ -137,11 +137,7 @@ func (p Pool) Explain(ctx context.Context, job string) ([]Explained, error) {
 		return nil, cli.Bad(fmt.Errorf("no job %s waits or runs in this pool: it may be on hold or have ended (condor_q, "+
 			"condor_history), be named otherwise (negotiator start-times), or be new: the next cycle sees it", job))
 	}
-	all := make([]Explained, len(ads))
-	for i, ad := range ads {
-		all[i] = readExplained(ad)
-	}
-	return all, nil
+	return ReadExplained(ads), nil
 }
 
 // StartTimes asks about the waiting jobs, those of an owner, or if that is "" all.

@@ -55,6 +55,15 @@ type refusal struct {
 	Slots int64  `json:"slots"`
 }
 
+// ReadExplained reads what the negotiator of a real pool tells of jobs.
+func ReadExplained(ads []*classad.ClassAd) []Explained {
+	all := make([]Explained, len(ads))
+	for i, ad := range ads {
+		all[i] = readExplained(ad)
+	}
+	return all
+}
+
 func readExplained(ad *classad.ClassAd) Explained {
 	e := Explained{JobForecast: daemon.ReadJobForecast(ad, time.Local), Clauses: []clause{}}
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")

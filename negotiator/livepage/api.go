@@ -20,7 +20,7 @@ type jobAnswer struct {
 // job explains a job.
 func (s *Server) job(out http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("job")
-	explained, err := s.source.Explain(r.Context(), name)
+	explained, err := s.source.Explain(r.Context(), askerOf(r), name)
 	if err != nil {
 		answer(out, nil, err)
 		return
@@ -55,7 +55,7 @@ func (s *Server) whatIf(out http.ResponseWriter, r *http.Request) {
 		answer(out, nil, &BadError{errors.New("the question cannot be read: at most 64 KiB are allowed")})
 		return
 	}
-	found, err := s.source.WhatIf(r.Context(), string(text))
+	found, err := s.source.WhatIf(r.Context(), askerOf(r), string(text))
 	if err != nil {
 		answer(out, nil, err)
 		return

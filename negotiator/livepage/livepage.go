@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"sync/atomic"
 
@@ -15,11 +16,23 @@ import (
 type Source interface {
 	// Explain says all that is known of a job of the last picture: what follows from no picture.
 	// It returns an error of type [*NoJobError] if there is no such job.
-	Explain(ctx context.Context, job string) (Explained, error)
+	Explain(ctx context.Context, who Asker, job string) (Explained, error)
 	// WhatIf answers a question of package whatif; both are JSON. A bad question gets a [*BadError].
-	WhatIf(ctx context.Context, question string) (answer []byte, err error)
+	WhatIf(ctx context.Context, who Asker, question string) (answer []byte, err error)
 	// Pool tells how the pool is doing, besides what pictures show.
 	Pool() Pool
+}
+
+// Asker is who asks: from which address, and if that is known as which user.
+type Asker struct{ Address, User string }
+
+// askerOf returns who makes a request.
+func askerOf(r *http.Request) Asker {
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = r.RemoteAddr
+	}
+	return Asker{Address: address}
 }
 
 // BadError says what is wrong with a request.
@@ -83,8 +96,17 @@ func New(source Source, epoch string) *Server {
 	return s
 }
 
-// Ledger is what the server knows of promises; it is told of those that are broken.
-func (s *Server) Ledger() *promises.Ledger { return s.ledger }
+// Handle has a handler answer requests for a path besides those of the page, such as /metrics.
+func (s *Server) Handle(path string, handler http.Handler) { s.mux.Handle(path, handler) }
+
+// TellStarts has the function called with each start that came and had been told; see [promises.Ledger.Tell].
+func (s *Server) TellStarts(started func(told string, off int64)) { s.ledger.Tell(started) }
+
+// Broken is a guarantee that could not be kept.
+type Broken = promises.Broken
+
+// Broke notes that a guarantee was broken.
+func (s *Server) Broke(b Broken) { s.ledger.Broke(b) }
 
 // Show has viewers see another picture.
 func (s *Server) Show(p *picture.Picture) {

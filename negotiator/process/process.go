@@ -173,8 +173,8 @@ func (p *process) lookup(knob string) (string, bool) {
 	return "", false
 }
 
-// port makes the command port, which calls the callback at condor_reconfig.
-func (p *process) port(reconfigure func()) *server.Port {
+// port makes the command port, which calls the callback at condor_reconfig, and what answers there.
+func (p *process) port(reconfigure func()) (*server.Port, *server.Negotiator) {
 	p.permit(p.site.Config)
 	commands := &server.Negotiator{
 		Reschedule: p.daemon.Wakeup, Ad: p.daemon.Ad, Plans: p.daemon.Plans, WhatIf: p.daemon.WhatIf,
@@ -190,7 +190,7 @@ func (p *process) port(reconfigure func()) *server.Port {
 	handlers[broker.ReverseConnect] = p.callbacks.Handler()
 	return &server.Port{
 		Security: p.server, Handlers: handlers, Logger: p.Logger.Named("port"), Sending: &p.sending,
-	}
+	}, commands
 }
 
 // configuration is HTCondor's configuration as it is now, for the command port.

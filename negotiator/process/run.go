@@ -34,6 +34,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
@@ -297,20 +298,22 @@ func (p *process) serve(
 	defer helpers.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if s := p.site.Settings; s.HTTP != "" && !p.options.Once {
-		wait, failed := p.daemon.Web(ctx, s.HTTP)
-		if failed != nil {
-			return failed
-		}
-		defer wait()
-	}
 	again := p.again
-	port := p.port(func() {
+	port, commands := p.port(func() {
 		select {
 		case signals <- syscall.SIGHUP:
 		default: // a signal waits already
 		}
 	})
+	if s := p.site.Settings; s.HTTP != "" && !p.options.Once {
+		page := livepage.New(&pageSource{p, commands}, fmt.Sprintf("%x", time.Now().UnixNano()))
+		p.daemon.ShowOn(page)
+		wait, failed := p.daemon.Web(ctx, s.HTTP, page)
+		if failed != nil {
+			return failed
+		}
+		defer wait()
+	}
 	helpers.Go(func() { p.Reload(ctx, again, changes) })
 	helpers.Go(func() { p.reconfigure(ctx, signals, again) })
 	helpers.Go(func() {

@@ -79,7 +79,7 @@ func stock(args []string, inherited bool) []string {
 
 // meansRealPool reports whether a flag was given that only a real pool has.
 func (c *runCommand) meansRealPool() bool {
-	return c.Token != nil || c.State != nil || c.HTTP != nil || c.Observe || c.Once || c.Name != "" ||
+	return c.Token != nil || c.State != nil || c.Observe || c.Once || c.Name != "" ||
 		c.LocalName != "" || c.Terminal
 }
 
@@ -115,7 +115,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	defer func() { p.Close() }()
 	result, err := p.Run(ctx, rehearsal.Stage{
 		Out: os.Stdout, Keys: os.Stdin, Pace: scaled(p.Speed), Signals: signals,
-		DumpRefused: c.DumpRefused, Clock: time.Now, Tick: time.Tick(flushEvery),
+		DumpRefused: c.DumpRefused, Clock: time.Now, Tick: time.Tick(flushEvery), HTTP: p.Settings.HTTP, Linger: linger,
 	})
 	if err != nil {
 		return err
@@ -125,6 +125,12 @@ func (c *runCommand) Run(ctx context.Context) error {
 		show = report.JSON
 	}
 	return cmp.Or(show(os.Stdout, p.Summary(), result, nil), report.OwnResults(result))
+}
+
+// linger serves the page of a simulation that has ended until an interrupt.
+func linger(ctx context.Context, url string) {
+	_, _ = fmt.Fprintf(os.Stderr, "all jobs have ended; %s shows the end until Ctrl-C\n", url)
+	<-ctx.Done()
 }
 
 // runDaemon schedules a real pool.

@@ -65,6 +65,7 @@ type status struct {
 	monitor             monitor
 	sessions            func() int // how many sessions are kept
 	total, sequence     int
+	ended               int // jobs that have ended or were removed since the start
 	rejected            int // rejections so far, as of the last cycle
 }
 

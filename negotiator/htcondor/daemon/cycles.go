@@ -240,6 +240,7 @@ func (c *cycles) publish(r decided) error {
 	choices := d.choices()
 	d.change(func(s *status) {
 		s.total++
+		s.ended += len(r.Delta.Completed) + len(r.Delta.Removed)
 		now.Number = s.total
 		now.Rejected = facts.Rejected - s.rejected
 		s.rejected = facts.Rejected
@@ -266,6 +267,7 @@ func (c *cycles) publish(r decided) error {
 		}
 	})
 	d.tendDrains(r.State)
+	c.tellBroken(r)
 	c.report(r, started, problems)
 	d.announce()
 	signalTo(d.newCycle)

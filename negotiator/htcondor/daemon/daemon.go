@@ -91,6 +91,7 @@ type Daemon struct {
 	forecast  atomic.Pointer[Forecast]   // the last one that was made, until explain takes it
 	askedOf   sync.Mutex                 // guards asked
 	asked     *answers                   // the last ones; nil: nobody has asked since the last cycle
+	screen    Screen                     // nil: nobody looks
 	newCycle  chan struct{}              // signals that a forecast is to be made
 	due       chan dueChoice             // of the policy
 	chosen    atomic.Pointer[chosen]     // the change that is to be made before the next cycle

@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
@@ -51,6 +52,8 @@ type forecaster struct {
 	scavengers []foreseenScavenger
 	// way has jobs that were started and wait for scavengers to leave, with until when at the latest.
 	way map[backfill.JobID]backfill.Time
+	// scene is what pictures are made from; nil: nobody sees any.
+	scene *picture.Scene
 
 	first   sync.Once
 	base    *Forecast                // without what plays find
@@ -75,8 +78,9 @@ type foreseen struct {
 
 // beginning is when and where a job begins in a play.
 type beginning struct {
-	at    backfill.Time
-	slots string
+	at        backfill.Time
+	placement backfill.Placement
+	slots     string
 }
 
 // mostForeseenAge is for how many seconds what a play has found is told.
@@ -130,7 +134,7 @@ func (p *forecaster) start() {
 		starts, state := p.d.player(p.asked).starts(p.outlook), p.outlook.State()
 		all := make(map[backfill.JobID]beginning, len(starts))
 		for id, b := range starts {
-			all[id] = beginning{b.At, state.Places(b.Placement).Short()}
+			all[id] = beginning{b.At, b.Placement, state.Places(b.Placement).Short()}
 		}
 		p.d.foresee(func(f *foreseen) {
 			if p.base.Now >= f.starts.at { // who asked late for an older forecast may be the last to play
@@ -270,6 +274,7 @@ func (c *cycles) forecaster(r decided) *forecaster {
 			f.drained[j.ID] = slot
 		}
 	}
+	f.scene = c.scene(r, f)
 	f.way = c.noteWay(r)
 	f.foreseeScavengers(r.scavengers, r.State.Now())
 	f.preempted = map[backfill.JobID]string{}

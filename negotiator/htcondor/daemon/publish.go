@@ -72,6 +72,7 @@ func (d *Daemon) makeForecasts(ctx context.Context) {
 		}
 		d.forecast.Store(told)
 		d.accuracy.tell(told)
+		d.show(d.lastCycle.Load(), told)
 		took := time.Since(before)
 		d.log.Debug("start times are known", "took", took, "more_in", later)
 		d.change(func(s *status) { s.planned = took })

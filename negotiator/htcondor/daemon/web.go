@@ -37,7 +37,8 @@ const (
 // web answers HTTP requests.
 type web struct {
 	d       *Daemon
-	names   []string // under which it may be called, in lower case
+	page    http.Handler // nil: there is none
+	names   []string     // under which it may be called, in lower case
 	metrics http.Handler
 
 	readers server.Readers // of listings
@@ -45,12 +46,13 @@ type web struct {
 
 // Web serves metrics (/metrics, for Prometheus) and start times (/start-times, JSON) at an address,
 // to anyone who can reach it, until the context ends. It returns as soon as it listens, or cannot;
-// wait ends the service and returns when it has ended.
+// wait ends the service and returns when it has ended. The page answers all other requests; nil: there is
+// nothing else.
 //
 // /start-times takes offset and limit. Its ETag stands for all pages of one plan: a client that
 // sends it as If-Match gets 412 instead of a page of another plan, and as If-None-Match 304 while
 // nothing has changed. Errors are JSON, {"error": "…"}.
-func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err error) {
+func (d *Daemon) Web(ctx context.Context, address string, page http.Handler) (wait func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -65,7 +67,7 @@ func (d *Daemon) Web(ctx context.Context, address string) (wait func(), err erro
 	}
 	s := &http.Server{
 		Handler: &web{
-			d: d, names: webNames(address, d.o.Host), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+			d: d, page: page, names: webNames(address, d.o.Host), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		},
 		ConnContext:       server.WithGuest,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
@@ -123,6 +125,8 @@ func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	case !w.called(r.Host):
 		refuse(out, http.StatusMisdirectedRequest,
 			"this machine is not known by that name: use its IP address or its own name")
+	case !known && w.page != nil:
+		w.page.ServeHTTP(out, r)
 	case !known:
 		refuse(out, http.StatusNotFound, "there is nothing here: try /start-times or /metrics")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:

@@ -157,7 +157,7 @@ func TestWebErrors(t *testing.T) {
 func TestReadersThatDoNotRead(t *testing.T) {
 	const readers, size = 20, 15 << 20
 	d, log := planned(100_000)
-	wait, err := d.Web(t.Context(), "127.0.0.1:0")
+	wait, err := d.Web(t.Context(), "127.0.0.1:0", nil)
 	require.NoError(t, err)
 	defer wait()
 	address := strings.TrimPrefix(regexp.MustCompile(`http://\S+`).FindString(log.String()), "http://")
@@ -197,7 +197,7 @@ func TestCutOff(t *testing.T) {
 // not.
 func TestBusyClientsLetOthersIn(t *testing.T) {
 	d, log := planned(1)
-	wait, err := d.Web(t.Context(), "127.0.0.1:0")
+	wait, err := d.Web(t.Context(), "127.0.0.1:0", nil)
 	require.NoError(t, err)
 	defer wait()
 	address := strings.TrimPrefix(regexp.MustCompile(`http://\S+`).FindString(log.String()), "http://")

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -243,19 +242,10 @@ func (n *Negotiator) plans(ctx context.Context, call *security.Call, q Query) (a
 		return nil, errors.New("there are no plans here")
 	}
 	job := q.explains()
-	if len(job) > longestJob {
-		return nil, fmt.Errorf("a job's name of %d bytes: at most %d are allowed", len(job), longestJob)
-	}
-	if job != "" { // it is matched anew with all slots, when no cycle is under way
+	if job != "" {
 		heard, stop := whileHeard(ctx, call.Stream)
 		defer stop()
-		ctx = heard
-		done, err := n.explanations.take(ctx, askerOf(call.Peer))
-		if err != nil {
-			return nil, err
-		}
-		defer done()
-		return n.Plans(ctx, job)
+		return n.AnswerExplain(heard, call.Peer, job)
 	}
 	if err := n.making.during(ctx, call, func() {
 		if ads, wrong = n.Plans(ctx, ""); wrong == nil {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/classad"
@@ -28,17 +29,41 @@ func (n *Negotiator) whatIf(ctx context.Context, call *security.Call, q Query) (
 	ctx, stop := whileHeard(ctx, call.Stream)
 	defer stop()
 	question, _ := q.Ad.Literal("Question").Text()
-	done, busy, err := n.questions.tryFor(ctx, asker{host: hostOf(call.Peer)})
+	ad, err := n.AnswerWhatIf(ctx, call.Peer, question)
+	if err != nil {
+		return nil, err
+	}
+	return NewAds(ad), nil
+}
+
+// AnswerWhatIf answers a question that came on another way than the command port, at the same price: see
+// whatIf.
+func (n *Negotiator) AnswerWhatIf(ctx context.Context, from security.Peer, question string) (*classad.ClassAd, error) {
+	done, busy, err := n.questions.tryFor(ctx, asker{host: hostOf(from)})
 	switch {
 	case busy:
 		ad := classad.New()
 		ad.SetString("Failed", busyText)
-		return NewAds(ad), nil
+		return ad, nil
 	case err != nil:
 		return nil, err
 	}
 	defer done()
-	return NewAds(n.WhatIf(ctx, question)), nil
+	return n.WhatIf(ctx, question), nil
+}
+
+// AnswerExplain tells what Plans tells of one job, to somebody who asks on another way than the command
+// port, at the same price: a job is matched anew with all slots, when no cycle is under way.
+func (n *Negotiator) AnswerExplain(ctx context.Context, from security.Peer, job string) (*Ads, error) {
+	if len(job) > longestJob {
+		return nil, fmt.Errorf("a job's name of %d bytes: at most %d are allowed", len(job), longestJob)
+	}
+	done, err := n.explanations.take(ctx, askerOf(from))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return n.Plans(ctx, job)
 }
 
 // whileHeard returns a context that ends soon after the client has hung up; stop ends it before.

@@ -2,7 +2,7 @@ import { Chart, key, timeStepFor } from "./charts.js";
 import { card, definitions, figures, make, name, prose, replace } from "./dom.js";
 import { Fresh } from "./fresh.js";
 import { Table, letters, numbers } from "./table.js";
-import { count, duration, memory, number, percent, resource } from "./words.js";
+import { count, duration, number, percent, requests, resource } from "./words.js";
 
 const phases = ["fetch", "match", "plan", "act", "publish", "rest"];
 
@@ -23,7 +23,6 @@ export class PoolView {
     this.fresh = new Fresh(app.store, 2000, () => app.api("pool"), (a) => this.fill(a), (error) => { this.status.textContent = error.message; });
   }
   make() {
-    const share = (u) => u.share ?? u.deserved;
     this.top = make("div");
     this.resources = make("div");
     this.use = new Chart("Use of each resource over time, as a share of what is up", 210, (plot) => this.over(plot));
@@ -35,7 +34,7 @@ export class PoolView {
         { key: "group", title: "Group", text: (u) => u.group ?? "", node: (u) => name(u.group, 24), compare: letters("group") },
         { key: "cpus", title: "Cpus", number: true, first: true, text: (u) => number(u.cpus), compare: numbers("cpus") },
         { key: "part", title: "Of what is in use", text: (u) => percent(this.inUse ? u.cpus / this.inUse : 0, 1), node: (u) => [bar(this.inUse ? u.cpus / this.inUse : 0), make("small", null, percent(this.inUse ? u.cpus / this.inUse : 0, 1))] },
-        { key: "quota", title: "Deserves", number: true, text: (u) => (u.quota ? number(u.quota) + " cpus" : share(u) ? percent(share(u)) : ""), compare: numbers("quota") },
+        { key: "deserved", title: "Deserves", number: true, text: (u) => (u.deserved ? count(Math.round(u.deserved), "cpu") : ""), compare: numbers("deserved") },
         { key: "priority", title: "Priority", number: true, text: (u) => (u.priority ? number(u.priority) : ""), compare: numbers("priority"), why: "HTCondor's user priority: lower is better" },
         { key: "running", title: "Run", number: true, first: true, text: (u) => number(u.running), compare: numbers("running") },
         { key: "waiting", title: "Wait", number: true, first: true, text: (u) => number(u.waiting), compare: numbers("waiting") },
@@ -44,11 +43,12 @@ export class PoolView {
     });
     const w = this.app.words;
     this.shapes = new Table({
-      caption: "What those who wait ask for, by shape, and how many more of each would fit now", key: (s) => [s.cpus, s.memory, s.gpus, s.chunks].join(" "), columns: [
-        { key: "cpus", title: "Cpus", number: true, text: (s) => number(s.cpus) }, { key: "memory", title: "Memory", number: true, text: (s) => (s.memory ? memory(s.memory) : "–") },
-        { key: "gpus", title: "Gpus", number: true, text: (s) => (s.gpus ? number(s.gpus) : "–") }, { key: "chunks", title: "Chunks", number: true, text: (s) => (s.chunks ? number(s.chunks) : "–") },
-        { key: "jobs", title: "Jobs", number: true, text: (s) => number(s.jobs) }, { key: "first", title: "The first starts", text: (s) => (s.first === undefined ? "" : w.brief(s.first)) },
-        { key: "places", title: "Fit now", number: true, text: (s) => (s.places === undefined ? "" : number(s.places)) },
+      caption: "What those who wait ask for, by shape, and how many more of each would fit now", key: (s) => [s.cpus, s.memory, s.gpus, s.other].join(" "), columns: [
+        { key: "shape", title: "Of each slot", text: (s) => (s.other ? "all others" : "up to " + requests({ ...s, chunks: 1 })) },
+        { key: "jobs", title: "Jobs", number: true, text: (s) => number(s.jobs) }, { key: "slots", title: "Slots wanted", number: true, text: (s) => number(s.slots) },
+        { key: "places", title: "Fit now", number: true, text: (s) => (s.other ? "" : number(s.places)), why: "How many more of this shape would fit on what is idle" },
+        { key: "first", title: "The first starts", text: (s) => (s.first === undefined ? "not foreseen" : w.brief(s.first)) },
+        { key: "unmatched", title: "Match no slot", number: true, text: (s) => (s.unmatched ? number(s.unmatched) : "") },
       ],
     });
     this.broken = make("div");
@@ -63,14 +63,14 @@ export class PoolView {
   show() { this.fresh.start(); }
   hide() { this.fresh.stop(); }
   fill(a) {
-    const w = this.app.words, h = this.app.store.head, f = a.fragmentation;
+    const w = this.app.words, h = this.app.store.head, f = a.idle;
     this.status.textContent = "";
     this.body.hidden = false;
     this.answer = a;
     this.inUse = a.resources[0]?.use ?? 0;
     replace(this.top, figures([
       [number(h.running), "jobs run"], [number(h.waiting), "wait"], h.held && [number(h.held), "held back", "bad"], [number(h.reserved), "have reservations"], [number(h.slots), "slots are up"], [number(h.ended), "have ended"],
-      [number(h.reserved_idle), "cpus reserved and idle"], f && [number(f.free_cpus), "cpus free"], f && [number(f.largest), "in the largest free place"], f && [number(f.usable), "free and of use to somebody"],
+      [number(h.reserved_idle), "cpus reserved and idle"], f && [number(f.cpus), "cpus are idle"], f && [number(f.usable), "idle and of use to a job that waits"], f && [number(f.largest), "idle on the emptiest slot"],
       a.queue_ends !== undefined && [w.brief(a.queue_ends), "the queue ends, " + w.away(a.queue_ends)],
     ]));
     replace(this.resources, a.resources.map((r) => {
@@ -81,9 +81,8 @@ export class PoolView {
     replace(this.historyCard.querySelector(".keys-here"), key(a.resources.slice(0, 4).map((r, i) => ["s" + i, r.name])));
     this.historyCard.hidden = a.history.length < 2;
     this.users.show(a.users.slice(0, 500));
-    const idle = new Map((a.idle ?? []).map((s) => [[s.cpus, s.memory, s.gpus ?? 0].join(" "), s.places]));
     this.shapesCard.hidden = !a.queue?.length;
-    this.shapes.show((a.queue ?? []).slice(0, 100).map((s) => ({ ...s, places: idle.get([s.cpus, s.memory, s.gpus ?? 0].join(" ")) })));
+    this.shapes.show((a.queue ?? []).slice(0, 100));
     this.governs(a);
     this.last(a);
     for (const chart of [this.use, this.jobs, this.cycles]) chart.draw();

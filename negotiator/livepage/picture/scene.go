@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
+	"github.com/condor-backfill/condor-backfill/negotiator/instant"
+	"github.com/condor-backfill/condor-backfill/negotiator/meter/shapes"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
@@ -53,6 +56,7 @@ func (s Scene) Picture() *Picture {
 	m.slots()
 	m.jobs()
 	m.head()
+	m.picture.Counts = sync.OnceValue(func() shapes.Counts { return shapes.Of(state, m.picture.starts()) })
 	return m.picture
 }
 
@@ -65,6 +69,9 @@ func (m *maker) head() {
 	h.ReservedIdle = s.ReservedIdle()
 	if h.Policy == "" {
 		h.Policy, h.Guarantees = s.Policy()
+	}
+	if h.Clocks == nil {
+		h.Clocks = []instant.Stretch{}
 	}
 	if h.Problems == nil {
 		h.Problems = []string{}

@@ -23,7 +23,12 @@ type Ledger struct {
 	failed  int // jobs whose guarantee was broken
 	delays  map[pair]*delay
 	last    *picture.Picture
+	started func(told string, off int64)
 }
+
+// Tell has the function called with each start that came and was told a start at its arrival: when it was
+// told ("arrival"), and by how many seconds it came later than that. It must be called before See.
+func (l *Ledger) Tell(started func(told string, off int64)) { l.started = started }
 
 // The bounds of a ledger.
 const (
@@ -174,6 +179,9 @@ func (l *Ledger) start(j *picture.Job, t *told) {
 		})
 	}
 	l.came = l.came[max(0, len(l.came)-mostCame):]
+	if first := t.entries[0]; l.started != nil && first.Start.Known {
+		l.started("arrival", started-first.Start.At)
+	}
 	if t.guaranteed && !t.broken {
 		l.kept++
 	}

@@ -1,0 +1,365 @@
+package rehearsal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
+	"github.com/condor-backfill/condor-backfill/negotiator/meter"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
+	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
+)
+
+// The bounds of what the page of a simulation shows.
+const (
+	mostPictured = 10_000                 // jobs that wait
+	leastPause   = 250 * time.Millisecond // between two pictures
+	fewRounds    = 20_000                 // of a play, for a picture
+	manyRounds   = 200_000                // for a question
+	mostAsked    = 5000                   // jobs that wait, for a question
+	futures      = 32
+)
+
+// page shows a simulation that is under way as a page. It is a sink of cycles.
+type page struct {
+	p      *Rehearsal
+	server *livepage.Server
+	clock  func() time.Time
+
+	cycle sync.Mutex // held during a cycle: between two of them the pool may be looked at
+	snapshot
+	scavenging map[backfill.JobID]bool
+	ended      int
+	cycles     []livepage.Cycle // the last ones, the newest first
+	number     int
+	taken      time.Time // when the last picture was taken
+	shown      bool      // the last cycle is in a picture
+
+	scenes chan scene // for the maker; it has room for one
+	twins  outlook.Twins
+	asking outlook.Twins
+	latest atomic.Pointer[foretold] // what plays have found
+	copied atomic.Pointer[backfill.State]
+	meter  *meter.Meter
+}
+
+// scene is what the next picture is made from.
+type scene struct {
+	picture.Scene
+	told *snapshot // whose starts and ranges are to be found
+	over bool
+}
+
+// foretold is when jobs start, as plays have found.
+type foretold struct {
+	starts map[backfill.JobID]ahead.Beginning
+	ranges map[backfill.JobID]ahead.Range
+}
+
+// newPage returns the page of the rehearsal.
+func (p *Rehearsal) newPage(clock func() time.Time) *page {
+	v := &page{p: p, clock: clock, scenes: make(chan scene, 1), scavenging: map[backfill.JobID]bool{}}
+	v.snapshot = snapshot{held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
+	v.latest.Store(&foretold{})
+	v.server = livepage.New(v, fmt.Sprintf("%x", clock().UnixNano()))
+	v.meter = meter.New(meter.Options{Alone: true})
+	v.server.TellStarts(func(told string, off int64) { v.meter.StartError(told, backfill.Time(off)) })
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(v.meter)
+	v.server.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	v.cycle.Lock()
+	return v
+}
+
+// Cycle follows a cycle.
+func (v *page) Cycle(r *negotiator.Report) error {
+	if err := v.snapshot.Cycle(r); err != nil {
+		return err
+	}
+	v.snapshot.at = r.Delta.Now
+	v.ended += len(r.Delta.Completed) + len(r.Delta.Removed)
+	if r.Scavengers != nil {
+		v.ended += len(r.Scavengers.Completed) + len(r.Scavengers.Removed)
+	}
+	for _, b := range r.Decision.Broken {
+		v.server.Broke(livepage.Broken{
+			ID: b.Job.ID, Job: v.p.Workload.Jobs[b.Job.ID].Name, Owner: b.Job.Labels["owner"], Promised: int64(b.Promised),
+			Now: picture.At(b.Now), Cause: b.Cause.String(), At: int64(r.Delta.Now),
+		})
+	}
+	v.number++
+	took := r.Took.Seconds()
+	match := r.Matched.Seconds()
+	v.cycles = append([]livepage.Cycle{{
+		Number: v.number, Began: float64(v.clock().UnixMilli())/1000 - took, Took: took, Started: len(r.Matches),
+		Phases: map[string]float64{"match": match, "plan": took - match},
+	}}, v.cycles[:min(len(v.cycles), mostCycles-1)]...)
+	v.shown = false
+	return nil
+}
+
+const mostCycles = 60
+
+// paced returns the pace with the pool open to questions while it waits. Before it waits, it takes a
+// picture, unless the next one is due soon anyhow.
+func (v *page) paced(pace condorsim.Pace) condorsim.Pace {
+	return func(ctx context.Context, t backfill.Time) error {
+		soon := pace == nil || float64(t-v.at)/v.p.Speed < leastPause.Seconds()
+		if v.state != nil && !v.shown && (!soon || v.clock().Sub(v.taken) >= leastPause) {
+			v.take(false)
+		}
+		v.cycle.Unlock()
+		defer v.cycle.Lock()
+		if pace == nil {
+			return ctx.Err()
+		}
+		return pace(ctx, t)
+	}
+}
+
+// take takes what the next picture is made from, in the place of what is not made yet.
+func (v *page) take(over bool) {
+	v.taken, v.shown = v.clock(), true
+	n := v.last.Negotiator()
+	scavengers, _ := negotiator.Scavengers(n, 0)
+	s := scene{over: over, told: &snapshot{at: v.at, state: n.State().Clone()}, Scene: picture.Scene{
+		Outlook: outlook.New(n), Settled: n.Settled().Jobs, Scavengers: scavengers, Head: v.head(),
+	}}
+	s.Head.Over = over
+	v.copied.Store(s.told.state)
+	for _, j := range n.State().FirstWaiting(mostPictured) {
+		s.Waiting = append(s.Waiting, n.Job(j.ID))
+	}
+	select {
+	case <-v.scenes:
+	default:
+	}
+	v.scenes <- s
+}
+
+// head is what the page says above all.
+func (v *page) head() picture.Head {
+	clock := v.p.Clock()
+	ran := v.p.Ran()
+	policy := ran[len(ran)-1]
+	name, guarantees := v.state.Policy()
+	const year = 366 * 24 * 3600
+	return picture.Head{
+		Pool: v.p.Workload.Name, Simulated: true, Speed: v.p.Settings.Speed, Clocks: clock.Stretches(clock.First, max(clock.Last, int64(v.at))+year),
+		Policy: name, Order: policy.Order, Guarantees: guarantees, Fallback: v.p.FallbackInUse(), Ended: v.ended,
+	}
+}
+
+// metered returns the sink that counts for Prometheus. It shares the copies of the state that pictures are
+// made of.
+func (v *page) metered() negotiator.Sink {
+	return &meter.Sink{
+		Meter: v.meter, State: func(*negotiator.Report) func() *backfill.State { return v.copied.Load },
+		Starts: func() func(backfill.JobID) (backfill.Time, bool) {
+			starts := v.latest.Load().starts
+			return func(id backfill.JobID) (backfill.Time, bool) {
+				b, known := starts[id]
+				return b.At, known
+			}
+		},
+	}
+}
+
+// make makes pictures until the context ends. It rests for as long as it has worked.
+func (v *page) make(ctx context.Context) {
+	defer v.twins.Close()
+	defer v.asking.Close()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-v.scenes:
+			before := v.clock()
+			v.foretell(ctx, s)
+			s.Told = func(id backfill.JobID) picture.Told { return v.toldOf(s.told, id) }
+			v.server.Show(s.Picture())
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(min(v.clock().Sub(before), 10*time.Second)):
+			}
+		}
+	}
+}
+
+// foretell plays the schedule of a scene ahead.
+func (v *page) foretell(ctx context.Context, s scene) {
+	found := &foretold{}
+	b := ahead.Bounds{Rounds: fewRounds, Jobs: len(s.Waiting)}
+	found.starts, _ = lookAhead(ctx, &v.twins, s.Outlook, b) // without: the planned starts
+	if s.Outlook.Learned() {
+		f := outlook.FuturesOptions{Futures: ahead.Futures{Count: futures}, Seed: 1}
+		found.ranges, _ = v.twins.Ranges(ctx, s.Outlook, f, b, nil)
+	}
+	v.latest.Store(found)
+	s.told.told, s.told.ranges = found.starts, found.ranges
+}
+
+// toldOf says what a job is told.
+func (v *page) toldOf(s *snapshot, id backfill.JobID) (t picture.Told) {
+	reason, known := s.state.Reason(id)
+	if !known {
+		return t
+	}
+	t.Reason = v.p.why(reason)
+	if reason.Behind != nil {
+		t.Behind = v.p.name(reason.Behind)
+	}
+	if begins, known := s.told[id]; known {
+		t.Start, t.Placement = picture.At(begins.At), begins.Placement
+	}
+	if r, known := s.ranges[id]; known && r.Mid < backfill.Forever {
+		t.Start, t.Low, t.High = picture.At(r.Mid), picture.At(r.Low), picture.At(r.High)
+	}
+	return t
+}
+
+// Explain implements [livepage.Source].
+func (v *page) Explain(_ context.Context, _ livepage.Asker, name string) (x livepage.Explained, err error) {
+	v.cycle.Lock()
+	defer v.cycle.Unlock()
+	job := findJob(v.p.Workload, name)
+	if job == nil || v.state == nil {
+		return x, &livepage.NoJobError{Err: fmt.Errorf("there is no job %.100q in %s", name, v.p.Workload.Name)}
+	}
+	s := v.snapshot
+	found := v.latest.Load()
+	s.told, s.ranges = found.starts, found.ranges
+	s.predictions = outlook.New(s.last.Negotiator()).Predictions
+	e := v.p.expect(&s, job)
+	if basis, known := negotiator.BasisOf(s.last.Negotiator(), job.ID); known && s.state.IsWaiting(job.ID) {
+		e.owner, _ = job.Ad.Text("Owner")
+		e.Basis = &basis
+	}
+	x.Text = e.String()
+	fit, known := s.last.Negotiator().Fit(job.ID)
+	if !known {
+		return x, nil
+	}
+	x.Fit = livepage.FitOf(fit)
+	if core := s.state.Job(job.ID); core != nil && s.state.IsWaiting(job.ID) {
+		x.Windows = livepage.WindowsOf(s.state, core)
+	}
+	return x, nil
+}
+
+// WhatIf implements [livepage.Source].
+func (v *page) WhatIf(ctx context.Context, _ livepage.Asker, question string) ([]byte, error) {
+	q, err := whatif.Read(question)
+	if err == nil && q.Options != nil {
+		err = &whatif.BadQuestion{Err: errors.New("options of policies can be asked about on the command line only")}
+	}
+	if err != nil {
+		return nil, badly(err)
+	}
+	ctx, done := context.WithTimeout(ctx, 10*time.Second)
+	defer done()
+	s := whatif.Schedule{
+		Look: v.look, Twins: &v.asking, Order: v.p.Settings.Order, Rounds: manyRounds, Jobs: mostAsked, Complete: v.p.complete,
+		Charge: func(j *negotiator.Job) ([]negotiator.Limit, error) { return nil, v.p.Workload.Charge(j) },
+	}
+	a, err := s.Answer(ctx, q)
+	if err != nil {
+		return nil, badly(err)
+	}
+	return json.Marshal(a)
+}
+
+// look calls the callback between two cycles.
+func (v *page) look(ctx context.Context, look func(*negotiator.Negotiator) error) error {
+	v.cycle.Lock()
+	defer v.cycle.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case v.last == nil:
+		return errors.New("nothing has happened yet")
+	}
+	return look(v.last.Negotiator())
+}
+
+// badly has an error be the asker's fault if it is.
+func badly(err error) error {
+	if _, bad := errors.AsType[*whatif.BadQuestion](err); bad {
+		return &livepage.BadError{Err: err}
+	}
+	return err
+}
+
+// Pool implements [livepage.Source].
+func (v *page) Pool() livepage.Pool {
+	v.cycle.Lock()
+	defer v.cycle.Unlock()
+	head := v.head()
+	all := livepage.Pool{
+		Policy: livepage.Policy{
+			Name: head.Policy, Order: head.Order, Guarantees: head.Guarantees, Fallback: head.Fallback, Text: v.p.About(90),
+		},
+		Plugins: []livepage.Plugin{}, Cycles: append([]livepage.Cycle{}, v.cycles...), Problems: []string{},
+	}
+	return all
+}
+
+// served is a page that is served.
+type served struct {
+	*page
+	ctx     context.Context
+	url     string
+	linger  func(ctx context.Context, url string)
+	wait    func() // ends the service
+	making  sync.WaitGroup
+	endMade context.CancelFunc
+}
+
+// serve serves the page of a run.
+func (p *Rehearsal) serve(ctx context.Context, stage Stage) (*served, error) {
+	s := &served{page: p.newPage(stage.Clock), ctx: ctx, linger: stage.Linger}
+	var err error
+	s.url, s.wait, err = livepage.Serve(ctx, stage.HTTP, s.server, p.Logger.Named("web"))
+	if err != nil {
+		return nil, cli.Bad(err)
+	}
+	making, end := context.WithCancel(ctx)
+	s.endMade = end
+	s.making.Go(func() { s.make(making) })
+	p.Logger.Info("the pool is shown", "url", s.url)
+	return s, nil
+}
+
+// finish shows the end, until whoever looks at it has seen enough.
+func (s *served) finish() {
+	if s.state != nil {
+		s.take(true)
+	}
+	s.cycle.Unlock()
+	defer s.cycle.Lock()
+	if s.linger != nil {
+		s.linger(s.ctx, s.url)
+	}
+}
+
+// end ends the service.
+func (s *served) end() {
+	s.endMade()
+	s.making.Wait()
+	s.wait()
+}

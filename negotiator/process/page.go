@@ -1,0 +1,90 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/condor-backfill/condor-backfill/negotiator/ask"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
+)
+
+// pageSource is a real pool behind a page. What is asked costs what it costs on the command port.
+type pageSource struct {
+	p        *process
+	commands *server.Negotiator
+}
+
+// pagePatience is how long a question may take.
+const pagePatience = 10 * time.Second
+
+// peer is who asks, as the command port knows askers.
+func peer(who livepage.Asker) security.Peer {
+	from := security.Peer{User: security.Unauthenticated, Address: who.Address}
+	if who.User != "" {
+		from.User = who.User
+	}
+	return from
+}
+
+// Explain implements [livepage.Source].
+func (s *pageSource) Explain(ctx context.Context, who livepage.Asker, job string) (x livepage.Explained, err error) {
+	ctx, done := context.WithTimeout(ctx, pagePatience)
+	defer done()
+	ads, err := s.commands.AnswerExplain(ctx, peer(who), job)
+	if err != nil {
+		return x, err
+	}
+	all := ask.ReadExplained(ads.All())
+	if len(all) == 0 {
+		return x, &livepage.NoJobError{Err: fmt.Errorf("no job %.100q waits or runs in this pool: it may be on hold or have ended, "+
+			"or be new: the next cycle sees it", job)}
+	}
+	x.Text = ask.Explanation(job, all)
+	if len(all) == 1 {
+		e := &all[0]
+		x.Fit = &livepage.Fit{Slots: e.SlotsInPool, Matching: e.SlotsMatching, Refusing: e.SlotsRefusing}
+		for _, c := range e.SlotsClosed {
+			x.Fit.Closed = append(x.Fit.Closed, livepage.Count{Text: c.Why, Slots: c.Slots})
+		}
+		for _, c := range e.Clauses {
+			if c.Unmet > 0 {
+				x.Fit.Clauses = append(x.Fit.Clauses, livepage.Count{Text: c.Text, Slots: c.Unmet})
+			}
+		}
+		for _, r := range e.Refusals {
+			x.Fit.Refusals = append(x.Fit.Refusals, livepage.Count{Text: r.Text, Slots: r.Slots})
+		}
+		x.Windows = s.p.daemon.Windows(ctx, job)
+	}
+	return x, nil
+}
+
+// WhatIf implements [livepage.Source].
+func (s *pageSource) WhatIf(ctx context.Context, who livepage.Asker, question string) ([]byte, error) {
+	reply, err := s.commands.AnswerWhatIf(ctx, peer(who), question)
+	if err != nil {
+		return nil, err
+	}
+	if bad, there := reply.Text("BadQuestion"); there {
+		return nil, &livepage.BadError{Err: errors.New(bad)}
+	}
+	if failed, there := reply.Text("Failed"); there {
+		return nil, errors.New(failed)
+	}
+	answer, _ := reply.Text("Answer")
+	return []byte(answer), nil
+}
+
+// Pool implements [livepage.Source].
+func (s *pageSource) Pool() livepage.Pool {
+	all := s.p.daemon.Overview()
+	all.Policy.Text = s.p.About(90)
+	if s.p.accountant != nil {
+		all.Shares = livepage.SharesOf(s.p.accountant.ActiveAds())
+	}
+	return all
+}
