@@ -37,8 +37,10 @@ func (noSource) Explain(_ context.Context, _ livepage.Asker, job string) (livepa
 	return livepage.Explained{Text: "job " + job, Windows: []livepage.Window{{Slot: 1, From: 1000, Until: picture.Moment{At: 5000, Known: true}}}}, nil
 }
 
-func (noSource) WhatIf(context.Context, livepage.Asker, string) ([]byte, error) { return []byte("{}"), nil }
-func (noSource) Pool() livepage.Pool                            { return livepage.Pool{} }
+func (noSource) WhatIf(context.Context, livepage.Asker, string) ([]byte, error) {
+	return []byte("{}"), nil
+}
+func (noSource) Pool() livepage.Pool { return livepage.Pool{} }
 
 // chartPage is the chart alone, as the page has it.
 const chartPage = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
