@@ -110,12 +110,18 @@ func TestTheDashboardIsWellFormed(t *testing.T) {
 	require.Equal(t, 6, rows)
 }
 
-// TestAlertsSayWhatToDo: each has a summary, a description and an action; and the knobs that they name exist.
+// TestAlertsSayWhatToDo: each has a summary, a description and an action, and a place in the guide; and the
+// knobs that they name exist.
 func TestAlertsSayWhatToDo(t *testing.T) {
 	knobs, err := os.ReadFile(monitoring + "/htcondor/backfill.conf")
 	require.NoError(t, err)
+	guide, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	_, section, _ := strings.Cut(string(guide), "### Monitoring\n")
+	section, _, _ = strings.Cut(section, "\n### ")
 	names := map[string]bool{}
 	for _, a := range alerts(t) {
+		require.Regexp(t, `\b`+a.Alert+`\b`, section)
 		require.False(t, names[a.Alert], "%s: twice", a.Alert)
 		names[a.Alert] = true
 		require.Contains(t, []string{"critical", "warning", "info"}, a.Labels["severity"], a.Alert)
@@ -125,6 +131,12 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 				require.Contains(t, string(knobs), knob, a.Alert)
 			}
 		}
+	}
+	for _, name := range regexp.MustCompile(`\bBackfill\w+`).FindAllString(section, -1) {
+		require.True(t, names[name], name)
+	}
+	for _, name := range regexp.MustCompile("backfill_[a-z_]+").FindAllString(section, -1) {
+		require.True(t, slices.ContainsFunc(described(), func(m metric) bool { return m.name == name }), name)
 	}
 }
 
