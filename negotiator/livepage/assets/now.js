@@ -85,7 +85,10 @@ export class NowView {
       this.dress();
       this.fit();
     });
-    new ResizeObserver(() => { if (this.shown && !this.printed.matches) this.fit(); }).observe(this.stage);
+    new ResizeObserver(() => {
+      const box = this.stage.getBoundingClientRect(), other = Math.abs(box.width - view.width) > 0.5 || Math.abs(box.height - view.height) > 0.5;
+      if (this.shown && other && !this.printed.matches) this.fit();
+    }).observe(this.stage);
   }
   dress() {
     this.painter.theme();
@@ -152,6 +155,7 @@ export class NowView {
     const whole = { times: view.t0 <= view.limits.t0 && view.t1 >= view.limits.t1, lanes: view.l0 <= view.limits.l0 && view.l1 >= view.limits.l1 };
     const limits = this.limits();
     if (first) {
+      this.say(); // what is said takes room, which the canvases do not have
       this.painter.resize();
       view.within(limits);
       view.all();
@@ -167,7 +171,6 @@ export class NowView {
     this.finder.renew();
     this.again();
     this.say();
-    if (first) this.showLegend();
     if (this.wanted) this.goTo(this.wanted);
   }
   // All there is: from the first start of what runs to the end of all plans.
@@ -185,10 +188,10 @@ export class NowView {
   // Shows what is near: a little of the past, and the future of nine in ten jobs.
   home() {
     if (!this.store.head) return;
-    const { now } = this.store.head, ends = [];
-    for (const { end } of this.store.jobs.values()) if (end > now) ends.push(end - now);
-    ends.sort((a, b) => a - b);
-    const ahead = Math.max(600, (ends[Math.floor(ends.length * 0.9)] ?? 600) * 1.1);
+    const { now } = this.store.head, ends = new Float64Array(this.store.jobs.size);
+    let n = 0;
+    for (const { end } of this.store.jobs.values()) if (end > now) ends[n++] = end - now;
+    const ahead = Math.max(600, n ? ends.subarray(0, n).sort()[Math.floor(n * 0.9)] * 1.1 : 0);
     this.view.times(now - ahead * 0.15, now + ahead);
   }
 
