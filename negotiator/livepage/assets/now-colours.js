@@ -30,10 +30,17 @@ class Named {
 const others = 11; // the class of all who have no colour of their own
 
 class Fixed {
-  constructor(names, of) {
-    Object.assign(this, { names, of });
+  constructor(all, of) {
+    Object.assign(this, { all, of, names: [] });
   }
-  learn() {}
+  // Names those that there are.
+  learn(jobs) {
+    this.names = [];
+    for (const job of jobs) {
+      const place = this.of(job);
+      this.names[place] ??= this.all[place];
+    }
+  }
 }
 
 export const situations = ["runs", "matched", "takes over", "scavenges", "reserved", "waits", "held"];

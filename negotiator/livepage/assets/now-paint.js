@@ -43,7 +43,10 @@ export class Painter extends Sheet {
     this.ways[this.way].learn(store.jobs.values());
     this.simulated = store.head.simulated;
   }
-  get legend() { return this.ways[this.way].names.map((name, i) => ({ name, colour: this.colours[Math.min(i, this.colours.length - 1)] })); }
+  // The classes that there are, with their colours.
+  get legend() {
+    return this.ways[this.way].names.map((name, i) => ({ name, colour: this.colours[Math.min(i, this.colours.length - 1)] })).filter(Boolean);
+  }
   classOf(job) { return this.ways[this.way].of(job); }
   dim(job) { return this.search !== null && !this.search(job); }
 

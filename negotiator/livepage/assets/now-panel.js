@@ -65,6 +65,7 @@ export class Panel {
     this.element.setAttribute("aria-live", "polite");
   }
   clear() {
+    this.element.classList.remove("full");
     this.title.replaceChildren("Nothing chosen");
     this.list.replaceChildren();
     this.why.textContent = "";
@@ -72,6 +73,7 @@ export class Panel {
     this.hint.hidden = false;
   }
   job(name, job, store, now, reason) {
+    this.element.classList.add("full");
     this.title.replaceChildren("Job ", stranger(name));
     fill(this.list, job ? facts(job, store, now, this.says) : [["", "has no place in the chart", "It has ended, is unknown, or nothing says where it will start."]]);
     this.why.replaceChildren(make("bdi", {}, reason || ""));
@@ -81,6 +83,7 @@ export class Panel {
   }
   slot(row, resources) {
     const { slot } = row;
+    this.element.classList.add("full");
     this.title.replaceChildren("Slot ", stranger(slot.name));
     const rows = slot.capacity.map((n, i) => [resources[i] || "", grouped(n), ""]);
     if (slot.down) rows.unshift(["", "is down", ""]);

@@ -95,8 +95,12 @@ export class NowView {
     if (this.store.head) this.showLegend();
     this.redraw(all);
   }
-  fit() {
+  resize() {
     this.painter.resize();
+    this.view.left = this.view.width < 500 ? 58 : 92;
+  }
+  fit() {
+    this.resize();
     this.pending = all;
     this.draw();
   }
@@ -156,7 +160,7 @@ export class NowView {
     const limits = this.limits();
     if (first) {
       this.say(); // what is said takes room, which the canvases do not have
-      this.painter.resize();
+      this.resize();
       view.within(limits);
       view.all();
       this.home();
@@ -316,7 +320,7 @@ export class NowView {
     const [piece] = this.lanes.pieces.get(job.id) || [], { now } = this.store.head;
     if (!piece) return;
     const { view, lanes } = this, end = Math.min(lanes.end(piece), view.limits.t1);
-    const rows = (view.height - view.top) / 14; // as many as can be read
+    const rows = (view.height - view.top) / 8; // as many as can be told apart
     if (!this.painter.detail || view.l1 - view.l0 > rows * 20) {
       const room = Math.max(piece.row.lanes * 3, rows), middle = piece.row.lane + piece.row.lanes / 2;
       view.lanes(middle - room / 2, middle + room / 2);
