@@ -9,13 +9,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
+	"github.com/condor-backfill/condor-backfill/negotiator/meter"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
@@ -49,6 +54,8 @@ type page struct {
 	twins  outlook.Twins
 	asking outlook.Twins
 	latest atomic.Pointer[foretold] // what plays have found
+	copied atomic.Pointer[backfill.State]
+	meter  *meter.Meter
 }
 
 // scene is what the next picture is made from.
@@ -70,6 +77,11 @@ func (p *Rehearsal) newPage(clock func() time.Time) *page {
 	v.snapshot = snapshot{held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
 	v.latest.Store(&foretold{})
 	v.server = livepage.New(v, fmt.Sprintf("%x", clock().UnixNano()))
+	v.meter = meter.New(meter.Options{Alone: true})
+	v.server.TellStarts(func(told string, off int64) { v.meter.StartError(told, backfill.Time(off)) })
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(v.meter)
+	v.server.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	v.cycle.Lock()
 	return v
 }
@@ -129,6 +141,7 @@ func (v *page) take(over bool) {
 		Outlook: outlook.New(n), Settled: n.Settled().Jobs, Scavengers: scavengers, Head: v.head(),
 	}}
 	s.Head.Over = over
+	v.copied.Store(s.told.state)
 	for _, j := range n.State().FirstWaiting(mostPictured) {
 		s.Waiting = append(s.Waiting, n.Job(j.ID))
 	}
@@ -149,6 +162,21 @@ func (v *page) head() picture.Head {
 	return picture.Head{
 		Pool: v.p.Workload.Name, Simulated: true, Speed: v.p.Settings.Speed, Clocks: clock.Stretches(clock.First, max(clock.Last, int64(v.at))+year),
 		Policy: name, Order: policy.Order, Guarantees: guarantees, Fallback: v.p.FallbackInUse(), Ended: v.ended,
+	}
+}
+
+// metered returns the sink that counts for Prometheus. It shares the copies of the state that pictures are
+// made of.
+func (v *page) metered() negotiator.Sink {
+	return &meter.Sink{
+		Meter: v.meter, State: func(*negotiator.Report) func() *backfill.State { return v.copied.Load },
+		Starts: func() func(backfill.JobID) (backfill.Time, bool) {
+			starts := v.latest.Load().starts
+			return func(id backfill.JobID) (backfill.Time, bool) {
+				b, known := starts[id]
+				return b.At, known
+			}
+		},
 	}
 }
 
@@ -303,11 +331,19 @@ type served struct {
 	endMade context.CancelFunc
 }
 
+// viewers says who may look.
+func (p *Rehearsal) viewers(stage Stage) access.Options {
+	s := p.Settings.Serving
+	return access.Options{
+		Address: stage.HTTP, TokenFile: s.HTTPToken, Certificate: s.HTTPCertificate, Key: s.HTTPKey, Clock: stage.Clock,
+	}
+}
+
 // serve serves the page of a run.
 func (p *Rehearsal) serve(ctx context.Context, stage Stage) (*served, error) {
 	s := &served{page: p.newPage(stage.Clock), ctx: ctx, linger: stage.Linger}
 	var err error
-	s.url, s.wait, err = livepage.Serve(ctx, stage.HTTP, s.server, p.Logger.Named("web"))
+	s.url, s.wait, err = livepage.Serve(ctx, p.viewers(stage), s.server, p.Logger.Named("web"))
 	if err != nil {
 		return nil, cli.Bad(err)
 	}

@@ -110,7 +110,7 @@ func (p *Rehearsal) show(ctx context.Context, stage Stage) (*condorsim.Result, e
 		if serveErr != nil {
 			return nil, serveErr
 		}
-		sinks, pace, finish = append(sinks, shown), shown.paced(pace), shown.finish
+		sinks, pace, finish = append(sinks, shown, shown.metered()), shown.paced(pace), shown.finish
 		defer shown.end()
 	}
 	result, err := condorsim.Run(ctx, p.Workload, p.config, pace, sinks...)

@@ -96,8 +96,17 @@ func New(source Source, epoch string) *Server {
 	return s
 }
 
+// Handle has a handler answer requests for a path besides those of the page, such as /metrics.
+func (s *Server) Handle(path string, handler http.Handler) { s.mux.Handle(path, handler) }
+
+// TellStarts has the function called with each start that came and had been told; see [promises.Ledger.Tell].
+func (s *Server) TellStarts(started func(told string, off int64)) { s.ledger.Tell(started) }
+
 // Broken is a guarantee that could not be kept.
 type Broken = promises.Broken
+
+// NoID is the ID of a job of which only the name is known.
+const NoID = promises.NoID
 
 // Broke notes that a guarantee was broken.
 func (s *Server) Broke(b Broken) { s.ledger.Broke(b) }

@@ -56,7 +56,35 @@ type poolAnswer struct {
 	Resources []resource `json:"resources"`
 	Users     []user     `json:"users"`
 	History   []sample   `json:"history"`
+	// Queue is what waiting jobs want of slots by shape, and Idle what of the slots is idle.
+	Queue []wanted `json:"queue"`
+	Idle  idle     `json:"idle"`
+	// QueueEnds is when the last of the waiting jobs that are told a start is expected to end.
+	QueueEnds picture.Moment `json:"queue_ends,omitzero"`
 	Pool
+}
+
+// wanted is a shape, rounded up; see [shapes.Wanted].
+type wanted struct {
+	Cpus      int64          `json:"cpus"`
+	Memory    int64          `json:"memory"` // MiB
+	Gpus      int64          `json:"gpus,omitempty"`
+	Other     bool           `json:"other,omitempty"` // all other shapes
+	Jobs      int            `json:"jobs"`
+	Slots     int64          `json:"slots"`
+	Chunks    int            `json:"chunks"` // the most that one job wants
+	Unmatched int            `json:"unmatched,omitempty"`
+	Places    int64          `json:"places"` // how many more would fit now
+	First     picture.Moment `json:"first,omitzero"`
+}
+
+// idle is what is idle, in cpus; see [shapes.Idle].
+type idle struct {
+	Cpus     int64 `json:"cpus"`
+	Reserved int64 `json:"reserved"`
+	Usable   int64 `json:"usable"`
+	Largest  int64 `json:"largest"`
+	Slots    int   `json:"slots"` // that are idle as a whole
 }
 
 type resource struct {
@@ -99,10 +127,34 @@ func (s *Server) pool(out http.ResponseWriter, _ *http.Request) {
 		}
 		a.Resources = append(a.Resources, r)
 	}
+	a.count(last)
 	for i := range a.Users {
 		a.Users[i].Share = a.Shares[a.Users[i].User]
 	}
 	answer(out, a, nil)
+}
+
+// count fills in what jobs want and what is idle.
+func (a *poolAnswer) count(p *picture.Picture) {
+	a.Queue = []wanted{}
+	if p.Counts == nil {
+		return
+	}
+	c := p.Counts()
+	for _, w := range c.Wanted {
+		one := wanted{
+			Cpus: w.CPUs, Memory: w.Memory, Gpus: w.GPUs, Other: w.Other, Jobs: w.Jobs, Slots: w.Slots, Chunks: w.Chunks,
+			Unmatched: w.Unmatched, Places: w.Places,
+		}
+		if w.Foreseen {
+			one.First = picture.At(w.First)
+		}
+		a.Queue = append(a.Queue, one)
+	}
+	a.Idle = idle{c.Idle.CPUs, c.Idle.Reserved, c.Idle.Usable, c.Idle.Largest, c.Idle.Slots}
+	if c.QueueEnd != 0 {
+		a.QueueEnds = picture.At(c.QueueEnd)
+	}
 }
 
 // users lists who has jobs, those with most cpus first.

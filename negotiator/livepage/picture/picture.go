@@ -7,6 +7,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
+	"github.com/condor-backfill/condor-backfill/negotiator/meter/shapes"
 )
 
 // Moment is an instant in the pool's seconds: since 1970 on a real pool, of the trace in a simulation.
@@ -63,6 +64,9 @@ type Picture struct {
 	// Jobs are those that wait, in the order of the queue, and then the others by ID. Of a long queue
 	// they have the first.
 	Jobs []Job
+	// Counts returns what waiting jobs want of slots, and what of those is idle. It is found out when
+	// somebody first asks.
+	Counts func() shapes.Counts
 }
 
 // Head says which pool it is, when, and how much there is of what.
@@ -191,4 +195,18 @@ func (p *Picture) Find(name string) int {
 func (b *Bar) Waits() bool {
 	return b.Situation == backfill.Waits.String() || b.Situation == backfill.Reserved.String() ||
 		b.Situation == backfill.HeldBack.String()
+}
+
+// starts returns the function that says which start a waiting job is told.
+func (p *Picture) starts() func(backfill.JobID) (backfill.Time, bool) {
+	all := make(map[backfill.JobID]backfill.Time, len(p.Jobs))
+	for i := range p.Jobs {
+		if j := &p.Jobs[i]; j.Waits() && j.Start.Known {
+			all[j.ID] = backfill.Time(j.Start.At)
+		}
+	}
+	return func(id backfill.JobID) (start backfill.Time, known bool) {
+		start, known = all[id]
+		return start, known
+	}
 }

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/drains"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
+	"github.com/condor-backfill/condor-backfill/negotiator/meter/shapes"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
@@ -54,6 +56,7 @@ func (s Scene) Picture() *Picture {
 	m.slots()
 	m.jobs()
 	m.head()
+	m.picture.Counts = sync.OnceValue(func() shapes.Counts { return shapes.Of(state, m.picture.starts()) })
 	return m.picture
 }
 

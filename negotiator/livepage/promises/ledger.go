@@ -23,7 +23,12 @@ type Ledger struct {
 	failed  int // jobs whose guarantee was broken
 	delays  map[pair]*delay
 	last    *picture.Picture
+	started func(told string, off int64)
 }
+
+// Tell has the function called with each start that came and was told a start at its arrival: when it was
+// told ("arrival"), and by how many seconds it came later than that. It must be called before See.
+func (l *Ledger) Tell(started func(told string, off int64)) { l.started = started }
 
 // The bounds of a ledger.
 const (
@@ -72,7 +77,7 @@ func New() *Ledger {
 
 // Broken is a guarantee that could not be kept.
 type Broken struct {
-	ID       backfill.JobID `json:"-"`
+	ID       backfill.JobID `json:"-"` // [NoID]: only the name is known
 	Job      string         `json:"job"`
 	Owner    string         `json:"owner"`
 	Promised int64          `json:"promised"`
@@ -81,12 +86,19 @@ type Broken struct {
 	At       int64          `json:"at"`
 }
 
+// NoID is the ID of a job of which only the name is known.
+const NoID backfill.JobID = -1
+
 // Broke notes that a guarantee was broken.
 func (l *Ledger) Broke(b Broken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.causes[b.Cause]++
-	if t := l.waiting[b.ID]; t != nil {
+	t := l.waiting[b.ID]
+	if b.ID == NoID {
+		t = l.named(b.Job)
+	}
+	if t != nil {
 		if !t.broken {
 			l.failed++
 		}
@@ -97,6 +109,16 @@ func (l *Ledger) Broke(b Broken) {
 	}
 	l.broken = append(l.broken, b)
 	l.broken = l.broken[max(0, len(l.broken)-mostBroken):]
+}
+
+// named returns the job of a name that waits; nil: there is none.
+func (l *Ledger) named(name string) *told {
+	for _, t := range l.waiting {
+		if t.job == name {
+			return t
+		}
+	}
+	return nil
 }
 
 // See takes a picture down.
@@ -174,6 +196,9 @@ func (l *Ledger) start(j *picture.Job, t *told) {
 		})
 	}
 	l.came = l.came[max(0, len(l.came)-mostCame):]
+	if first := t.entries[0]; l.started != nil && first.Start.Known {
+		l.started("arrival", started-first.Start.At)
+	}
 	if t.guaranteed && !t.broken {
 		l.kept++
 	}
