@@ -66,7 +66,7 @@ func preloads() string {
 	return text
 }
 
-const chartStyle = `@media screen and (min-width:901px){html,body{height:100%}}body{display:flex;flex-direction:column}main{flex:1;display:flex;padding:.5rem;min-height:0}section{min-width:0}`
+const chartStyle = `@media screen and (min-width:901px){html,body{height:100%}}body{display:flex;flex-direction:column}main{flex:1;display:flex;min-height:0}section{min-width:0}`
 
 const chartScript = `import { Store } from "/assets/store.js";
 import { NowView } from "/assets/now.js";

@@ -56,6 +56,6 @@ export const ways = () => ({
   situation: new Fixed(inWords, (job) => Math.max(0, situations.indexOf(job.situation))),
   wait: new Fixed(
     ["no wait", "≤ 1 min", "≤ 10 min", "≤ 1 h", "≤ 4 h", "≤ 1 d", "≤ 3 d", "> 3 d"],
-    (job) => bounds.findIndex((b) => (job.start ?? Infinity) - (job.submit ?? job.start ?? 0) <= b),
+    (job) => bounds.findIndex((b) => (job.likely ?? job.start ?? Infinity) - (job.submit ?? job.start ?? 0) <= b),
   ),
 });

@@ -275,6 +275,7 @@ export class Painter extends Sheet {
     if (!first) return;
     const { y, height } = first, middle = y + Math.max(3, height / 2);
     if (job.low !== undefined && job.high !== undefined) this.whisker(c, v.x(job.low), v.x(job.high), middle, this.ink.accent);
+    if (job.reserved !== undefined) this.flag(c, v.x(job.reserved), y, Math.max(height, 8), this.ink.accent);
     if (job.guarantee !== undefined) this.flag(c, v.x(job.guarantee), y, Math.max(height, 8), this.ink.alarm);
   }
 }

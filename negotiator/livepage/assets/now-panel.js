@@ -30,7 +30,9 @@ export function facts(job, store, now, says) {
   const row = (name, t, more) => { if (t !== undefined) rows.push([name, says(t), more ?? ago(t)]); };
   const running = runs.has(job.situation);
   row("submitted", job.submit);
-  row(running ? "started" : "expected start", job.start);
+  row(running ? "started" : "expected start", running ? job.start : job.likely ?? job.start);
+  if (!running && job.likely !== undefined) row("drawn from", job.start, "if all jobs run as long as expected");
+  row("reserved from", job.reserved);
   if (!running && job.low !== undefined && job.high !== undefined) {
     rows.push(["in 8 of 10 cases", "from " + says(job.low), "to " + says(job.high)]);
   }

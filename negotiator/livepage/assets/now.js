@@ -108,7 +108,7 @@ export class NowView {
   show(args) {
     this.shown = true;
     this.queue = "all";
-    const job = args?.get?.("job") ?? args?.job;
+    const job = args?.query?.get("job");
     if (job) this.wanted = job;
     this.clock ??= setInterval(() => this.tick(), 200);
     this.redraw(all);
@@ -181,11 +181,12 @@ export class NowView {
   limits() {
     const { now } = this.store.head;
     let t0 = now - 60, t1 = now + 600;
-    for (const { start, end, guarantee } of this.store.jobs.values()) {
+    for (const { start, end } of this.store.jobs.values()) {
       if (start < t0) t0 = start;
       if (end > t1) t1 = end;
-      if (guarantee > t1) t1 = guarantee;
     }
+    const chosen = this.chosen === null ? null : this.job(this.chosen);
+    t1 = Math.max(t1, chosen?.guarantee ?? t1);
     const margin = (t1 - t0) * 0.01;
     return { t0: t0 - margin, t1: t1 + margin, l0: 0, l1: Math.max(1, this.lanes.total) };
   }
@@ -282,7 +283,10 @@ export class NowView {
     Object.assign(this, { chosen: name, reason: "", asked: 0 });
     Object.assign(this.state, { slot: null, chosen: null, windows: null });
     if (name === null) this.panel.clear();
-    else this.again();
+    else {
+      this.again();
+      this.view.within(this.limits()); // with its guarantee
+    }
     this.redraw(above);
   }
   // Says anew what is chosen.
