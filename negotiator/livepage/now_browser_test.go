@@ -4,6 +4,7 @@ package livepage_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -15,13 +16,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -43,13 +47,26 @@ func (noSource) WhatIf(context.Context, livepage.Asker, string) ([]byte, error) 
 func (noSource) Pool() livepage.Pool { return livepage.Pool{} }
 
 // chartPage is the chart alone, as the page has it.
-const chartPage = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+var chartPage = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <link rel="icon" href="data:,"><link rel="stylesheet" href="/assets/drawing/colours.css"><link rel="stylesheet" href="/assets/drawing/base.css">
 <link rel="stylesheet" href="/assets/now.css"><link rel="stylesheet" href="/chart.css">
-<script src="/assets/drawing/before.js"></script><script type="module" src="/chart.js"></script></head>
+<link rel="preload" as="fetch" crossorigin href="/api/v1/picture">
+` + preloads() + `<script src="/assets/drawing/before.js"></script><script type="module" src="/chart.js"></script></head>
 <body><button id="theme">Theme</button><main><section id="chart"></section></main></body></html>`
 
-const chartStyle = `html,body{height:100%}body{display:flex;flex-direction:column}main{flex:1;display:flex;padding:.5rem;min-height:0}section{min-width:0}`
+// preloads has the browser load the chart's modules at once.
+func preloads() string {
+	text := ""
+	for _, name := range []string{
+		"store", "now", "now-lanes", "now-paint", "now-panel", "now-strip", "now-find", "now-bands", "now-colours",
+		"drawing/hand", "drawing/view", "drawing/times", "drawing/sheet", "drawing/shade", "drawing/strip",
+	} {
+		text += `<link rel="modulepreload" href="/assets/` + name + `.js">`
+	}
+	return text
+}
+
+const chartStyle = `@media screen and (min-width:901px){html,body{height:100%}}body{display:flex;flex-direction:column}main{flex:1;display:flex;min-height:0}section{min-width:0}`
 
 const chartScript = `import { Store } from "/assets/store.js";
 import { NowView } from "/assets/now.js";
@@ -338,4 +355,266 @@ func TestChart(t *testing.T) {
 	tab.shot("chart-chosen")
 	require.Contains(t, value[string](tab, "document.querySelector('.now-summary').textContent"), "jobs run on 12 slots")
 	require.False(t, strings.Contains(value[string](tab, "document.querySelector('.now-table').outerHTML"), "<script"))
+}
+
+// The figures of a pool of 10,000 slots and 50,000 jobs that changes every second: the test asserts that everything
+// is drawn, and prints how long that takes.
+func TestChartOfManySlots(t *testing.T) {
+	p := madeUp(10_000, 50_000)
+	server, url := served(t, p)
+	tab := visit(t, url, 1600, 1000, false, false)
+	t.Logf("first paint after %.0f ms, of which drawing %.0f ms", value[float64](tab, "painted"), value[float64](tab, "frames.find((ms) => ms > 1)"))
+	require.False(t, value[bool](tab, "view.painter.detail"))
+	require.Equal(t, 10_000, value[int](tab, "store.slots.size"))
+	tab.shot("bands-1600")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Second):
+				p.pass(60)
+				server.Show(p.picture())
+			}
+		}
+	}()
+	// Zooms and pans for some seconds, as by a wheel and a hand: the time between frames, and that of drawing.
+	took := value[[]float64](tab, `(async () => {
+		frames.length = 0;
+		const v = view.view, all = { ...v.limits }, between = [];
+		let last = performance.now();
+		for (let i = 0; i < 400; i++) {
+			const phase = i % 200;
+			if (phase < 80) { v.zoomLanes(0.93, 60000); if (phase % 2) v.zoom(0.985); }
+			else if (phase < 120) v.move(0.01, 0.02);
+			else { v.zoomLanes(1 / 0.93, 60000); if (phase % 2) v.zoom(1 / 0.985); }
+			await new Promise((next) => requestAnimationFrame(next));
+			const now = performance.now();
+			between.push(now - last);
+			last = now;
+		}
+		const at = (list, share) => list.sort((a, b) => a - b)[Math.floor(list.length * share)];
+		const drawing = [...frames];
+		gc();
+		return [at(between, 0.5), at(between, 0.95), at(between, 0.99), Math.max(...between), at(drawing, 0.5), at(drawing, 0.95), Math.max(...drawing), performance.memory.usedJSHeapSize / 2 ** 20, store.version];
+	})()`)
+	close(stop)
+	<-done
+	t.Logf("between frames: median %.0f ms, 95 %% %.0f ms, 99 %% %.0f ms, most %.0f ms; drawing: median %.1f ms, 95 %% %.0f ms, most %.0f ms; heap %.0f MB; %.0f pictures",
+		took[0], took[1], took[2], took[3], took[4], took[5], took[6], took[7], took[8])
+	require.Greater(t, took[8], 1.0, "differences came meanwhile")
+	tab.shot("bands-later")
+	value[bool](tab, "view.view.lanes(50000, 50400), true")
+	tab.settle()
+	require.True(t, value[bool](tab, "view.painter.detail"), "closer, every job is drawn")
+	require.Greater(t, value[int](tab, "view.painter.drawn"), 20)
+	tab.shot("bands-closer")
+}
+
+// same says whether the page has the jobs and slots of a pool as they are.
+func same(tab *tab, p *pool) {
+	tab.Helper()
+	tab.wait(fmt.Sprintf("store.state === 'live' && store.head.now === %d", p.now))
+	text, err := json.Marshal(p.picture().Bars())
+	require.NoError(tab, err)
+	require.JSONEq(tab, string(text), value[string](tab, "JSON.stringify([...store.jobs.values()].sort((a, b) => a.id - b.id))"))
+	tab.settle()
+	require.Equal(tab, len(p.jobs), value[int](tab, "view.lanes.pieces.size"))
+	require.Zero(tab, value[int](tab, `(() => { // no two jobs have the same lane at a time
+		let twice = 0;
+		for (const row of view.lanes.rows) {
+			const all = view.lanes.settled(row).flatMap((p) => p.parts.map(([l, n]) => ({ p, l, n })));
+			for (const a of all) for (const b of all) {
+				if (a.p.job.id < b.p.job.id && a.l < b.l + b.n && b.l < a.l + a.n && a.p.start < view.lanes.end(b.p) && b.p.start < view.lanes.end(a.p)) twice++;
+			}
+		}
+		return twice })()`))
+}
+
+// lanesOf has the lanes of what runs.
+const lanesOf = `Object.fromEntries([...view.lanes.pieces.values()].flat().filter((p) => p.running).map((p) => [p.job.job, JSON.stringify(p.parts)]))`
+
+// The page follows a pool without loading it anew, and jobs that run stay in their lanes.
+func TestFollowing(t *testing.T) {
+	p := madeUp(20, 150)
+	server, url := served(t, p)
+	tab := visit(t, url, 1000, 700, true, false)
+	same(tab, p)
+	value[bool](tab, "window.whole = 0, store.addEventListener('change', (e) => { if (!e.detail) whole++; }), true")
+	before := value[map[string]string](tab, lanesOf)
+	kept := 0
+	for range 20 {
+		p.pass(300)
+		server.Show(p.picture())
+		same(tab, p)
+		now := value[map[string]string](tab, lanesOf)
+		for job, parts := range now {
+			if old, ran := before[job]; ran {
+				require.Equal(t, old, parts, "job %s", job)
+				kept++
+			}
+		}
+		before = now
+	}
+	require.Greater(t, kept, 100)
+	require.LessOrEqual(t, value[int](tab, "whole"), 1, "differences were enough, but perhaps for the first")
+	tab.shot("chart-dark-1000")
+}
+
+// A hidden chart does nothing, and shows what there is when it is shown again.
+func TestHiddenChart(t *testing.T) {
+	p := madeUp(5, 30)
+	server, url := served(t, p)
+	tab := visit(t, url, 1000, 700, false, false)
+	same(tab, p)
+	value[bool](tab, "view.hide(), frames.length = 0, true")
+	for range 3 {
+		p.pass(300)
+		server.Show(p.picture())
+		tab.wait(fmt.Sprintf("store.head.now === %d", p.now))
+	}
+	tab.settle()
+	require.Zero(t, value[int](tab, "frames.length"))
+	value[bool](tab, "view.show({}), true")
+	same(tab, p)
+}
+
+// A server that goes is told of; one that comes in its place is followed from where it is.
+func TestRestartUnderAnOpenPage(t *testing.T) {
+	p := madeUp(10, 60)
+	first, second := livepage.New(noSource{}, "e1"), livepage.New(noSource{}, "e2")
+	first.Show(p.picture())
+	var serving atomic.Pointer[livepage.Server]
+	serving.Store(first)
+	web := httptest.NewServer(chart(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if s := serving.Load(); s != nil {
+			s.ServeHTTP(out, r)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	})))
+	web.Config.ErrorLog = nil
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	tab := visit(t, web.URL, 1000, 700, false, true)
+	same(tab, p)
+	value[bool](tab, "window.states = [], store.addEventListener('state', () => states.push(store.state)), true")
+	serving.Store(nil)
+	web.CloseClientConnections()
+	tab.wait("store.state === 'gone'")
+	require.Equal(t, []string{"connecting", "gone"}, value[[]string](tab, "states"))
+	require.True(t, value[bool](tab, "store.since instanceof Date"))
+	require.Equal(t, value[float64](tab, "store.now()"), value[float64](tab, "store.now()"), "time stands still")
+
+	p.pass(600)
+	for range 3 {
+		second.Show(p.picture())
+	}
+	serving.Store(second)
+	same(tab, p)
+	require.Equal(t, "e2", value[string](tab, "store.epoch"))
+	p.pass(600)
+	second.Show(p.picture())
+	same(tab, p)
+}
+
+// Names are only texts, wherever they are.
+func TestHostileNamesInTheChart(t *testing.T) {
+	p := madeUp(3, 12)
+	hostile := "<img src=x onerror=alert(1)>\u202e'\"&\n" + strings.Repeat("long ", 2000)
+	for i := range p.jobs {
+		p.jobs[i].Owner, p.jobs[i].Name = hostile, fmt.Sprint(i, hostile)
+	}
+	p.slots[0].Name, p.slots[0].Machine = hostile, hostile
+	p.slots[1].Drain = &picture.Drain{From: p.now, Why: hostile}
+	_, url := served(t, p)
+	tab := visit(t, url, 360, 740, false, false)
+	value[bool](tab, "view.goTo(store.jobs.get(1).job), document.querySelector('.now-table').open = true")
+	tab.wait("document.querySelectorAll('.now-table tbody tr').length > 0 && view.reason === ''")
+	require.Zero(t, value[int](tab, "document.querySelectorAll('section img').length"))
+	require.Equal(t, 360, value[int](tab, "document.documentElement.scrollWidth"), "nothing sticks out")
+	tab.shot("hostile-360")
+	value[bool](tab, "view.click(200, 60), view.hover(200, 60, { clientX: 200, clientY: 60 }), true")
+	tab.settle()
+	require.Equal(t, 360, value[int](tab, "document.documentElement.scrollWidth"))
+}
+
+func TestSearchInTheChart(t *testing.T) {
+	p := madeUp(300, 1500)
+	_, url := served(t, p)
+	tab := visit(t, url, 1400, 900, false, false)
+	look := func(text string) {
+		value[bool](tab, fmt.Sprintf(`(() => { view.query.value = %q; view.query.dispatchEvent(new Event("input")); view.search.requestSubmit(); return true })()`, text))
+		tab.settle()
+	}
+	look("1234.0")
+	require.Equal(t, "1234.0", value[string](tab, "view.chosen"))
+	require.True(t, value[bool](tab, "view.painter.detail"), "close enough to see it")
+	require.True(t, value[bool](tab, "(() => { const [p] = view.lanes.pieces.get(view.state.chosen.id); return p.row.lane >= view.view.l0 - 1 && p.row.lane < view.view.l1 })()"))
+	look("user07")
+	require.Regexp(t, `^1 of \d+$`, value[string](tab, "view.found.textContent"))
+	require.Equal(t, "user07", value[string](tab, "view.state.chosen.owner"))
+	tab.shot("search")
+	look("slot1@m250.example")
+	require.Equal(t, "slot1@m250.example.org", value[string](tab, "view.state.slot.slot.name"))
+	require.Contains(t, value[string](tab, "document.querySelector('.now-panel').textContent"), "Slot slot1@m250.example.org")
+	look("nobody")
+	require.Equal(t, "nothing here has this name", value[string](tab, "view.found.textContent"))
+}
+
+func TestKeysOfTheChart(t *testing.T) {
+	p := madeUp(30, 200)
+	_, url := served(t, p)
+	tab := visit(t, url, 1400, 900, false, false)
+	span := func() float64 { return value[float64](tab, "view.view.t1 - view.view.t0") }
+	first := span()
+	tab.do(chromedp.Focus(chromedp.CSS(".now-stage")), chromedp.KeyEvent("+"))
+	require.InDelta(t, first*0.6, span(), 1)
+	tab.do(chromedp.KeyEvent("0"))
+	require.Greater(t, span(), first, "0 shows all")
+	tab.do(chromedp.KeyEvent("n"))
+	require.InDelta(t, first, span(), first/100)
+	tab.do(chromedp.KeyEvent("]"))
+	one := value[string](tab, "view.chosen")
+	tab.do(chromedp.KeyEvent("]"))
+	require.NotEqual(t, one, value[string](tab, "view.chosen"))
+	tab.do(chromedp.KeyEvent("["), chromedp.KeyEvent("["))
+	tab.do(chromedp.KeyEvent(kb.Escape))
+	require.Equal(t, "Nothing chosen", value[string](tab, "document.querySelector('.now-panel h2').textContent"))
+	for _, way := range []string{"group", "width", "situation", "wait", "user"} {
+		value[bool](tab, fmt.Sprintf(`view.colour.value = %q, view.colour.dispatchEvent(new Event("change"))`, way))
+		tab.settle()
+		require.Greater(t, value[int](tab, "view.legend.children.length"), 4, way)
+		require.True(t, value[bool](tab, "[...store.jobs.values()].every((j) => view.painter.colours[view.painter.classOf(j)])"), way)
+		tab.shot("colour-" + way)
+	}
+}
+
+// Printed, the chart has the colours of paper and a table of what is in sight.
+func TestChartOnPaper(t *testing.T) {
+	_, url := served(t, madeUp(12, 60))
+	tab := visit(t, url, 1200, 800, true, false)
+	value[bool](tab, `(() => { window.inks = []; const draw = view.painter.draw.bind(view.painter);
+		view.painter.draw = () => { inks.push(view.painter.ink.card); draw(); }; return true })()`)
+	pdf, err := chromedp.Run(tab.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
+	require.NoError(t, err)
+	require.NotEmpty(t, pdf)
+	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "chart.pdf"), pdf, 0o600))
+	}
+	_, err = chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	require.NoError(t, err)
+	tab.shot("paper")
+	_, err = chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+	})
+	require.NoError(t, err)
+	tab.settle()
+	inks := value[[]string](tab, "inks")
+	require.NotEqual(t, inks[0], inks[len(inks)-1], "paper is light, the screen is dark again")
+	require.Greater(t, value[int](tab, "document.querySelectorAll('.now-table tbody tr').length"), 10)
 }

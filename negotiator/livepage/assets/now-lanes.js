@@ -84,8 +84,8 @@ export class Lanes {
     if (!job.at || job.start === undefined) return;
     const list = [];
     const running = runs.has(job.situation);
-    for (const [id, cpus] of job.at) {
-      const row = this.of.get(id);
+    for (const at of job.at) {
+      const cpus = at[1], row = this.of.get(at[0]);
       if (!row) continue;
       const old = running && before ? before.find((piece) => piece.row === row && piece.cpus === cpus && piece.running) : null;
       const piece = { job, row, cpus, running, start: job.start, end: job.end ?? Infinity, parts: old ? old.parts : null, idle: null, gone: false };

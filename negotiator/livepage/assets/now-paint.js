@@ -7,6 +7,7 @@ import { ways } from "./now-colours.js";
 const opaque = { reserved: 0.45, waits: 0.2 }; // of what does not run
 const least = 3; // pixels of a slot that is drawn by itself
 const most = 12_000; // pieces that are drawn one by one
+const bandHigh = 16; // pixels of a band, at least
 const column = 2; // pixels of a column of bands
 
 // Painter draws the slots over time: in detail, or as bands if they are too many.
@@ -42,7 +43,10 @@ export class Painter extends Sheet {
     this.ways[this.way].learn(store.jobs.values());
     this.simulated = store.head.simulated;
   }
-  get legend() { return this.ways[this.way].names.map((name, i) => ({ name, colour: this.colours[Math.min(i, this.colours.length - 1)] })); }
+  // The classes that there are, with their colours.
+  get legend() {
+    return this.ways[this.way].names.map((name, i) => ({ name, colour: this.colours[Math.min(i, this.colours.length - 1)] })).filter(Boolean);
+  }
   classOf(job) { return this.ways[this.way].of(job); }
   dim(job) { return this.search !== null && !this.search(job); }
 
@@ -67,11 +71,16 @@ export class Painter extends Sheet {
     const text = two(Math.floor(day / 3600)) + ":" + two(Math.floor(day / 60) % 60);
     return step < 60 ? text + ":" + two(Math.floor(day % 60)) : text;
   }
-  says(t) { return dateOf(this.clocks, t) || tickOf(t, 1); }
+  // A time in words: of today without the date, of another day without seconds.
+  says(t) {
+    const text = dateOf(this.clocks, t), today = dateOf(this.clocks, this.lanes.now ?? t);
+    if (!text) return tickOf(t, 1);
+    return text.slice(0, 10) === today.slice(0, 10) ? text.slice(11, 19) : text.slice(0, 16);
+  }
 
   drawBands(c) {
     const v = this.view, height = (v.height - v.top) / (v.l1 - v.l0);
-    const all = this.bands.cut(14 / height);
+    const all = this.bands.cut(bandHigh / height);
     this.shown = all.filter((band) => band.lane + band.lanes > v.l0 && band.lane < v.l1);
     const n = Math.max(1, Math.round((v.width - v.left) / column)), classes = this.colours.length + 1;
     const classOf = this.search === null ? (job) => this.classOf(job) : (job) => (this.dim(job) ? classes - 1 : this.classOf(job));
@@ -266,6 +275,7 @@ export class Painter extends Sheet {
     if (!first) return;
     const { y, height } = first, middle = y + Math.max(3, height / 2);
     if (job.low !== undefined && job.high !== undefined) this.whisker(c, v.x(job.low), v.x(job.high), middle, this.ink.accent);
+    if (job.reserved !== undefined) this.flag(c, v.x(job.reserved), y, Math.max(height, 8), this.ink.accent);
     if (job.guarantee !== undefined) this.flag(c, v.x(job.guarantee), y, Math.max(height, 8), this.ink.alarm);
   }
 }

@@ -85,15 +85,22 @@ export class NowView {
       this.dress();
       this.fit();
     });
-    new ResizeObserver(() => { if (this.shown && !this.printed.matches) this.fit(); }).observe(this.stage);
+    new ResizeObserver(() => {
+      const box = this.stage.getBoundingClientRect(), other = Math.abs(box.width - view.width) > 0.5 || Math.abs(box.height - view.height) > 0.5;
+      if (this.shown && other && !this.printed.matches) this.fit();
+    }).observe(this.stage);
   }
   dress() {
     this.painter.theme();
     if (this.store.head) this.showLegend();
     this.redraw(all);
   }
-  fit() {
+  resize() {
     this.painter.resize();
+    this.view.left = this.view.width < 500 ? 58 : 92;
+  }
+  fit() {
+    this.resize();
     this.pending = all;
     this.draw();
   }
@@ -101,7 +108,7 @@ export class NowView {
   show(args) {
     this.shown = true;
     this.queue = "all";
-    const job = args?.get?.("job") ?? args?.job;
+    const job = args?.query?.get("job");
     if (job) this.wanted = job;
     this.clock ??= setInterval(() => this.tick(), 200);
     this.redraw(all);
@@ -152,7 +159,8 @@ export class NowView {
     const whole = { times: view.t0 <= view.limits.t0 && view.t1 >= view.limits.t1, lanes: view.l0 <= view.limits.l0 && view.l1 >= view.limits.l1 };
     const limits = this.limits();
     if (first) {
-      this.painter.resize();
+      this.say(); // what is said takes room, which the canvases do not have
+      this.resize();
       view.within(limits);
       view.all();
       this.home();
@@ -167,28 +175,28 @@ export class NowView {
     this.finder.renew();
     this.again();
     this.say();
-    if (first) this.showLegend();
     if (this.wanted) this.goTo(this.wanted);
   }
   // All there is: from the first start of what runs to the end of all plans.
   limits() {
     const { now } = this.store.head;
     let t0 = now - 60, t1 = now + 600;
-    for (const { start, end, guarantee } of this.store.jobs.values()) {
+    for (const { start, end } of this.store.jobs.values()) {
       if (start < t0) t0 = start;
       if (end > t1) t1 = end;
-      if (guarantee > t1) t1 = guarantee;
     }
+    const chosen = this.chosen === null ? null : this.job(this.chosen);
+    t1 = Math.max(t1, chosen?.guarantee ?? t1);
     const margin = (t1 - t0) * 0.01;
     return { t0: t0 - margin, t1: t1 + margin, l0: 0, l1: Math.max(1, this.lanes.total) };
   }
   // Shows what is near: a little of the past, and the future of nine in ten jobs.
   home() {
     if (!this.store.head) return;
-    const { now } = this.store.head, ends = [];
-    for (const { end } of this.store.jobs.values()) if (end > now) ends.push(end - now);
-    ends.sort((a, b) => a - b);
-    const ahead = Math.max(600, (ends[Math.floor(ends.length * 0.9)] ?? 600) * 1.1);
+    const { now } = this.store.head, ends = new Float64Array(this.store.jobs.size);
+    let n = 0;
+    for (const { end } of this.store.jobs.values()) if (end > now) ends[n++] = end - now;
+    const ahead = Math.max(600, n ? ends.subarray(0, n).sort()[Math.floor(n * 0.9)] * 1.1 : 0);
     this.view.times(now - ahead * 0.15, now + ahead);
   }
 
@@ -275,7 +283,10 @@ export class NowView {
     Object.assign(this, { chosen: name, reason: "", asked: 0 });
     Object.assign(this.state, { slot: null, chosen: null, windows: null });
     if (name === null) this.panel.clear();
-    else this.again();
+    else {
+      this.again();
+      this.view.within(this.limits()); // with its guarantee
+    }
     this.redraw(above);
   }
   // Says anew what is chosen.
@@ -313,7 +324,7 @@ export class NowView {
     const [piece] = this.lanes.pieces.get(job.id) || [], { now } = this.store.head;
     if (!piece) return;
     const { view, lanes } = this, end = Math.min(lanes.end(piece), view.limits.t1);
-    const rows = (view.height - view.top) / 14; // as many as can be read
+    const rows = (view.height - view.top) / 8; // as many as can be told apart
     if (!this.painter.detail || view.l1 - view.l0 > rows * 20) {
       const room = Math.max(piece.row.lanes * 3, rows), middle = piece.row.lane + piece.row.lanes / 2;
       view.lanes(middle - room / 2, middle + room / 2);

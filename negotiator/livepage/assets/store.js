@@ -37,7 +37,7 @@ export class Store extends EventTarget {
     if (this.missed) return; // under way
     this.missed = [];
     try {
-      const answer = await fetch(this.base + "picture", { cache: "no-store" });
+      const answer = await fetch(this.base + "picture");
       const text = await answer.text();
       if (!answer.ok) throw new Error(text.slice(0, 200));
       if (this.stopped) return;
