@@ -92,6 +92,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/cli", "backfill backfill/inwords negotiator/cli/grammar", ""},
 	{"negotiator/cli/grammar", "plugins/version", ""},
 	{"negotiator/strictyaml", "", ""},
+	{"negotiator/livepage/access", "", ""},
 	{"negotiator/packed", "negotiator/packed/kinds", ""},
 	{"negotiator/packed/kinds", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},

@@ -18,6 +18,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 	"github.com/condor-backfill/condor-backfill/negotiator/meter"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
@@ -330,11 +331,19 @@ type served struct {
 	endMade context.CancelFunc
 }
 
+// viewers says who may look.
+func (p *Rehearsal) viewers(stage Stage) access.Options {
+	s := p.Settings.Serving
+	return access.Options{
+		Address: stage.HTTP, TokenFile: s.HTTPToken, Certificate: s.HTTPCertificate, Key: s.HTTPKey, Clock: stage.Clock,
+	}
+}
+
 // serve serves the page of a run.
 func (p *Rehearsal) serve(ctx context.Context, stage Stage) (*served, error) {
 	s := &served{page: p.newPage(stage.Clock), ctx: ctx, linger: stage.Linger}
 	var err error
-	s.url, s.wait, err = livepage.Serve(ctx, stage.HTTP, s.server, p.Logger.Named("web"))
+	s.url, s.wait, err = livepage.Serve(ctx, p.viewers(stage), s.server, p.Logger.Named("web"))
 	if err != nil {
 		return nil, cli.Bad(err)
 	}

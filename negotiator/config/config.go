@@ -8,8 +8,8 @@
 // A new setting is a field and an entry, side by side in one of the files of the table; then
 // "UPDATE=1 go test ./configs" writes it into the files for users.
 //
-// Files: setting.go what an entry is; config.go, estimators.go, simulated.go, real.go, recording.go and
-// plugins.go the table; file.go reading and placing errors; reload.go what a reload changes.
+// Files: setting.go what an entry is; config.go, estimators.go, simulated.go, real.go, serving.go,
+// recording.go and plugins.go the table; file.go reading and placing errors; reload.go what a reload changes.
 package config
 
 import (
@@ -69,6 +69,7 @@ type Config struct {
 	Simulated
 	Real
 	Tuning
+	Serving
 	Recording
 	// LogLevel is trace, debug, info, warn, error or off; empty leaves it to the command.
 	LogLevel string

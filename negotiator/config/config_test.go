@@ -117,7 +117,7 @@ fallback: first-fit
 		},
 		LogLevel: "debug", Fallback: "first-fit",
 		Resources: Default().Resources, Simulated: Default().Simulated, Real: Default().Real, Tuning: tuning,
-		Recording: Default().Recording,
+		Serving: Default().Serving, Recording: Default().Recording,
 	}, c)
 	require.Equal(t, []string{"MyEstimate"}, c.Schema().Estimates)
 	require.Equal(t, []string{"JobBatchName", "owner"}, c.Schema().Labels)

@@ -20,8 +20,6 @@ type Real struct {
 	// State is the folder in which guarantees and usage survive the process; empty means that they
 	// do not, except under HTCondor's own configuration, where the default is $(SPOOL)/backfill.
 	State string
-	// HTTP is the address that serves metrics and start times; empty means none.
-	HTTP string
 	// StartSlack is added to the length of each job's place in the plan.
 	StartSlack time.Duration
 	// Token is a file or folder of tokens that authenticate us; empty means those of HTCondor's
@@ -186,15 +184,6 @@ var onRealPools = []Setting{
 		Key: "state", Knob: "BACKFILL_STATE", KnobDefault: "$(SPOOL)/backfill", Restart: true,
 		Doc:  "The folder where guarantees, usage and what was learned of run times outlive the process.",
 		More: "Standing alone, without HTCondor's configuration, they do not where nothing is said.",
-	}),
-	set(func(c *Config) *string { return &c.HTTP }, "", Setting{
-		Key: "http", Knob: "BACKFILL_HTTP", Restart: true, Example: "localhost:9620",
-		Doc:  "HOST:PORT where metrics (Prometheus) and start times (JSON) are told; none where nothing is said.",
-		More: "Who can reach it may read.",
-		Check: func(c *Config) error {
-			_, _, err := net.SplitHostPort(c.HTTP)
-			return must(err == nil || c.HTTP == "", c.HTTP, "must be HOST:PORT or :PORT")
-		},
 	}),
 	set(func(c *Config) *time.Duration { return &c.StartSlack }, time.Minute, Setting{
 		Key: "start_slack", Knob: "BACKFILL_START_SLACK", Restart: true,

@@ -180,6 +180,7 @@ var sections = sync.OnceValue(func() []Section {
 		{"Pools and jobs, simulated or real.", reading},
 		{"Simulated pools only.", onSimulatedPools},
 		{"Real pools only.", onRealPools},
+		{"What is served over HTTP.", serving},
 		{"What is written down of the cycles.", recording},
 		{"The log.", logging},
 		{"Plugins: policies in processes of their own.", plugins},

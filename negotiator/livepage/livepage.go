@@ -105,6 +105,9 @@ func (s *Server) TellStarts(started func(told string, off int64)) { s.ledger.Tel
 // Broken is a guarantee that could not be kept.
 type Broken = promises.Broken
 
+// NoID is the ID of a job of which only the name is known.
+const NoID = promises.NoID
+
 // Broke notes that a guarantee was broken.
 func (s *Server) Broke(b Broken) { s.ledger.Broke(b) }
 

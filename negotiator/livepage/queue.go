@@ -215,12 +215,12 @@ func merge(rows []Row) []Row {
 			continue
 		}
 		m := &merged[at]
-		m.Jobs++
+		if m.Jobs++; m.Jobs == 2 {
+			m.Last = m.Start
+		}
+		m.Last = later(m.Last, r.Start)
 		if compareMoments(r.Start, m.Start) < 0 {
 			m.Start, m.Low, m.High = r.Start, r.Low, r.High
-		}
-		if m.Last = later(m.Last, r.Start); !m.Last.Known {
-			m.Last = m.Start
 		}
 	}
 	return merged

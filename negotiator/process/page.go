@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/ask"
+	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 )
 
 // pageSource is a real pool behind a page. What is asked costs what it costs on the command port.
@@ -87,4 +89,36 @@ func (s *pageSource) Pool() livepage.Pool {
 		all.Shares = livepage.SharesOf(s.p.accountant.ActiveAds())
 	}
 	return all
+}
+
+// serveHTTP serves the page and all else that is served over HTTP, until the context ends or wait is
+// called. If condor_master started us, the pool is scheduled all the same where that is refused, and the log
+// says why: a mistake in it is no reason to stop a pool.
+func (p *process) serveHTTP(ctx context.Context, commands *server.Negotiator) (wait func(), err error) {
+	page := livepage.New(&pageSource{p, commands}, fmt.Sprintf("%x", time.Now().UnixNano()))
+	wait, err = p.daemon.Web(ctx, p.viewers(), page)
+	if refused, ok := errors.AsType[*access.RefusedError](err); ok {
+		if p.site.Inherited.Parent == 0 {
+			return nil, cli.Bad(refused)
+		}
+		p.Logger.Error("nothing is served over HTTP", "error", refused)
+		return func() {}, nil
+	}
+	if err == nil {
+		p.daemon.ShowOn(page)
+	}
+	return wait, err
+}
+
+// viewers says who may look at what is served over HTTP.
+func (p *process) viewers() access.Options {
+	s := p.site.Settings
+	o := access.Options{
+		Address: s.HTTP, Host: p.site.Host(), TokenFile: s.HTTPToken, Certificate: s.HTTPCertificate, Key: s.HTTPKey,
+		Clock: time.Now,
+	}
+	if p.server.TakesTokens(security.Read) {
+		o.Bearer = func(token, address string) (string, error) { return p.server.Bearer(token, address, security.Read) }
+	}
+	return o
 }

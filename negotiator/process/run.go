@@ -34,7 +34,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
-	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
@@ -132,7 +131,7 @@ func (p *process) configure(ctx context.Context) (err error) {
 	if pool == config.LocalPool || pool == "" {
 		p.site.Config, err = condorconfig.Read(ctx, condorconfig.Source{LocalName: p.options.LocalName})
 		if errors.Is(err, condorconfig.ErrNone) {
-			return fmt.Errorf("%w. A simulated pool has no --http, --state, --token, --observe, --once, --name, "+
+			return fmt.Errorf("%w. A simulated pool has no --state, --token, --observe, --once, --name, "+
 				"--local-name and -t: leave them out", err)
 		}
 		if err != nil {
@@ -305,10 +304,8 @@ func (p *process) serve(
 		default: // a signal waits already
 		}
 	})
-	if s := p.site.Settings; s.HTTP != "" && !p.options.Once {
-		page := livepage.New(&pageSource{p, commands}, fmt.Sprintf("%x", time.Now().UnixNano()))
-		p.daemon.ShowOn(page)
-		wait, failed := p.daemon.Web(ctx, s.HTTP, page)
+	if p.site.Settings.HTTP != "" && !p.options.Once {
+		wait, failed := p.serveHTTP(ctx, commands)
 		if failed != nil {
 			return failed
 		}

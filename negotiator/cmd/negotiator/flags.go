@@ -33,6 +33,7 @@ type poolFlags struct {
 
 	estimateFlags
 	realFlags
+	servingFlags
 
 	Record    *string `group:"Output" placeholder:"FILE" help:"${set_record}"`
 	Anonymise bool    `group:"Output" help:"${set_record_anonymous}"`
@@ -50,11 +51,19 @@ type estimateFlags struct {
 	EstimateAttr      []string          `group:"Estimates" placeholder:"EXPR" sep:"none" help:"${set_estimate_attributes}"`
 }
 
+// servingFlags say what is served over HTTP.
+type servingFlags struct {
+	HTTP            *string `group:"Page" name:"http" placeholder:"ADDR" help:"${set_http}"`
+	HTTPToken       *string `group:"Page" name:"http-token" placeholder:"FILE" help:"${set_http_token}"`
+	HTTPCertificate *string `group:"Page" name:"http-certificate" placeholder:"FILE" help:"${set_http_certificate}"`
+	HTTPKey         *string `group:"Page" name:"http-key" placeholder:"FILE" help:"${set_http_key}"`
+	HTTPNames       *string `group:"Page" name:"http-names" placeholder:"WHOSE" help:"${set_http_names}"`
+}
+
 // realFlags are settings for real pools.
 type realFlags struct {
 	Token   *string `group:"Real pool" placeholder:"FILE" help:"${set_token}"`
 	State   *string `group:"Real pool" placeholder:"DIR" help:"${set_state}"`
-	HTTP    *string `group:"Real pool" name:"http" placeholder:"ADDR" help:"${set_http}"`
 	Observe bool    `group:"Real pool" help:"${set_observe}"`
 }
 
@@ -86,6 +95,10 @@ func (c *poolFlags) texts() map[string]*string {
 		"log_level":          c.LogLevel,
 		"state":              c.State,
 		"http":               c.HTTP,
+		"http_token":         c.HTTPToken,
+		"http_certificate":   c.HTTPCertificate,
+		"http_key":           c.HTTPKey,
+		"http_names":         c.HTTPNames,
 		"token":              c.Token,
 	}
 }

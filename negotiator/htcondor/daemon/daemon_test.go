@@ -354,7 +354,7 @@ func TestWeb(t *testing.T) {
 	o := w.options("conservative")
 	o.Logger = logTo(log)
 	d, _ := run(t, o)
-	wait, err := d.Web(t.Context(), "127.0.0.1:0", nil)
+	wait, err := d.Web(t.Context(), anywhere, nil)
 	require.NoError(t, err)
 	defer wait()
 	url := regexp.MustCompile(`http://\S+`).FindString(log.String())

@@ -3,33 +3,27 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 )
 
-// The bounds of the web server, which anyone may ask.
+// A reader that takes less than webChunk in webPatience is cut off; one that takes more may take as long
+// as the list is.
 const (
-	mostWebConnections = 64
-	// A reader that takes less than webChunk in webPatience is cut off; one that takes more may
-	// take as long as the list is.
 	webChunk    = 64 << 10
 	webPatience = 10 * time.Second
 )
@@ -38,100 +32,42 @@ const (
 type web struct {
 	d       *Daemon
 	page    http.Handler // nil: there is none
-	names   []string     // under which it may be called, in lower case
 	metrics http.Handler
 
 	readers server.Readers // of listings
 }
 
-// Web serves metrics (/metrics, for Prometheus) and start times (/start-times, JSON) at an address,
-// to anyone who can reach it, until the context ends. It returns as soon as it listens, or cannot;
-// wait ends the service and returns when it has ended. The page answers all other requests; nil: there is
-// nothing else.
+// Web serves metrics (/metrics, for Prometheus) and start times (/start-times, JSON) to those who may
+// look, until the context ends. It returns as soon as it listens, or cannot; wait ends the service and
+// returns when it has ended. The page answers all other requests; nil: there is nothing else.
 //
 // /start-times takes offset and limit. Its ETag stands for all pages of one plan: a client that
 // sends it as If-Match gets 412 instead of a page of another plan, and as If-None-Match 304 while
 // nothing has changed. Errors are JSON, {"error": "…"}.
-func (d *Daemon) Web(ctx context.Context, address string, page http.Handler) (wait func(), err error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			err = fmt.Errorf("%w; beside another negotiator, give --http another port", err)
-		}
-		return nil, fmt.Errorf("open the port for metrics: %w", err)
-	}
+func (d *Daemon) Web(ctx context.Context, who access.Options, page http.Handler) (wait func(), err error) {
 	registry := prometheus.NewRegistry()
-	if err = registry.Register(metrics{d}); err != nil {
-		return nil, errors.Join(err, listener.Close())
+	if err = errors.Join(registry.Register(metrics{d}), registry.Register(d.meter)); err != nil {
+		return nil, err
 	}
-	s := &http.Server{
-		Handler: &web{
-			d: d, page: page, names: webNames(address, d.o.Host), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-		},
-		ConnContext:       server.WithGuest,
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
-		ErrorLog: d.log.Named("web").StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+	d.collected.Store(true)
+	w := &web{d: d, page: page, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
+	url, wait, err := livepage.Serve(ctx, who, w, d.log.Named("web"))
+	if err == nil {
+		d.log.Info("metrics and start times are told", "url", url)
 	}
-	s.SetKeepAlivesEnabled(false) // whoever asks without end would keep its place, and others out
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		limited := server.NewPlaces(listener, mostWebConnections, d.log.Named("web"))
-		if err := s.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
-			d.log.Error("the port for metrics is closed", "error", err)
-		}
-	}()
-	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
-	d.log.Info("metrics and start times are told", "url", "http://"+listener.Addr().String())
-	return func() {
-		if stop() {
-			_ = s.Close()
-		}
-		<-done
-	}, nil
-}
-
-// webNames are the names that requests may call this machine by: the one that it listens at, its
-// own, and localhost.
-func webNames(address, host string) []string {
-	at, _, _ := net.SplitHostPort(address)
-	own, _ := os.Hostname()
-	var names []string
-	for _, name := range []string{"localhost", at, host, own} {
-		name = strings.ToLower(name)
-		short, _, _ := strings.Cut(name, ".")
-		names = append(names, name, short)
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
-}
-
-// called reports whether a request means this machine. A page of a stranger whose name leads here
-// (DNS rebinding) is kept from reading; no such name is an IP address.
-func (w *web) called(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "" || err == nil || slices.Contains(w.names, host)
+	return wait, err
 }
 
 // ServeHTTP implements [http.Handler].
 func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	out.Header().Set("X-Content-Type-Options", "nosniff")
 	switch known := r.URL.Path == "/metrics" || r.URL.Path == "/start-times"; {
-	case !w.called(r.Host):
-		refuse(out, http.StatusMisdirectedRequest,
-			"this machine is not known by that name: use its IP address or its own name")
 	case !known && w.page != nil:
 		w.page.ServeHTTP(out, r)
 	case !known:
-		refuse(out, http.StatusNotFound, "there is nothing here: try /start-times or /metrics")
+		access.Refuse(out, http.StatusNotFound, "there is nothing here: try /start-times or /metrics")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		out.Header().Set("Allow", "GET, HEAD")
-		refuse(out, http.StatusMethodNotAllowed, "only GET and HEAD are served")
+		access.Refuse(out, http.StatusMethodNotAllowed, "only GET and HEAD are served")
 	case r.URL.Path == "/metrics":
 		w.metrics.ServeHTTP(out, r)
 	default:
@@ -139,27 +75,20 @@ func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse answers with an error.
-func refuse(out http.ResponseWriter, code int, text string) {
-	out.Header().Set("Content-Type", "application/json")
-	out.WriteHeader(code)
-	_ = json.NewEncoder(out).Encode(map[string]string{"error": text})
-}
-
 // startTimes lists the jobs that wait.
 func (w *web) startTimes(out http.ResponseWriter, r *http.Request) {
 	offset, limit, err := pageOf(r.URL.RawQuery)
 	if err != nil {
-		refuse(out, http.StatusBadRequest, err.Error())
+		access.Refuse(out, http.StatusBadRequest, err.Error())
 		return
 	}
 	answers, err := w.d.answers()
 	if err != nil {
-		refuse(out, http.StatusServiceUnavailable, err.Error())
+		access.Refuse(out, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	l := answers.listing()
-	packed := limit == whole && offset == 0 && takesGzip(r.Header)
+	packed := limit == whole && offset == 0 && livepage.TakesGzip(r.Header)
 	tag := `"` + l.tag + `"`
 	if packed {
 		tag = `"` + l.tag + `-gzip"`
@@ -170,7 +99,7 @@ func (w *web) startTimes(out http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-cache") // the ETag tells whether it is still true
 	switch match := r.Header.Values("If-Match"); {
 	case len(match) > 0 && !l.named(match):
-		refuse(out, http.StatusPreconditionFailed, "there is a new plan: begin again with the first page")
+		access.Refuse(out, http.StatusPreconditionFailed, "there is a new plan: begin again with the first page")
 		return
 	case l.named(r.Header.Values("If-None-Match")):
 		out.WriteHeader(http.StatusNotModified)
@@ -216,19 +145,6 @@ func pageOf(query string) (offset, limit int, err error) {
 		return n
 	}
 	return number("offset", 0, 0), number("limit", 1, whole), err
-}
-
-// takesGzip reports whether a client takes answers in gzip.
-func takesGzip(h http.Header) bool {
-	for way := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
-		name, quality, _ := strings.Cut(way, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			_, q, _ := strings.Cut(quality, "=")
-			weight, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
-			return err != nil || weight > 0
-		}
-	}
-	return false
 }
 
 // named reports whether one of the ETags stands for this list, in whatever encoding.

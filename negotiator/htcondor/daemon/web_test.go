@@ -16,12 +16,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 )
 
 // planned makes a daemon with a plan of many waiting jobs.
@@ -62,6 +65,17 @@ func ask(handler http.Handler, method, target string, header ...string) *http.Re
 	return out.Result()
 }
 
+// anywhere is an address of this machine, where everybody on it may look.
+var anywhere = access.Options{Address: "127.0.0.1:0", Clock: time.Now}
+
+// behindGuard puts a guard before a handler, as it is on a host.
+func behindGuard(t *testing.T, handler http.Handler, address, host string) http.Handler {
+	t.Helper()
+	guard, err := access.New(t.Context(), access.Options{Address: address, Host: host, Clock: time.Now})
+	require.NoError(t, err)
+	return guard.Guarded(handler)
+}
+
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
 	text, err := io.ReadAll(r.Body)
@@ -73,7 +87,7 @@ func body(t *testing.T, r *http.Response) string {
 // still true, and that its pages and its compressed form say the same.
 func TestStartTimes(t *testing.T) {
 	d, _ := planned(10)
-	w := &web{d: d, names: webNames("127.0.0.1:1", "here")}
+	w := behindGuard(t, &web{d: d}, "127.0.0.1:1", "here")
 	first := ask(w, "GET", "http://localhost/start-times")
 	tag, all := first.Header.Get("ETag"), body(t, first)
 	require.Contains(t, all, "reserved for <tomorrow> & later")
@@ -124,11 +138,11 @@ func TestStartTimes(t *testing.T) {
 // not its own.
 func TestWebErrors(t *testing.T) {
 	d, _ := planned(1)
-	w := &web{d: d, names: webNames("backfill.pool.test:9", "Here.pool.test"), metrics: http.NotFoundHandler()}
+	w := behindGuard(t, &web{d: d, metrics: http.NotFoundHandler()}, "127.0.0.1:9", "Here.pool.test")
 	for request, want := range map[string]int{
 		"GET http://here/start-times": 200, "GET http://HERE.pool.test.:8080/start-times": 200,
 		"GET http://10.1.2.3:80/start-times": 200, "GET http://[::1]:80/start-times": 200,
-		"GET http://[::1]/start-times": 200, "GET http://backfill.pool.test/start-times": 200,
+		"GET http://[::1]/start-times": 200,
 		"GET http://evil.test/start-times": 421, "GET http://10.1.2.3.evil.test/start-times": 421,
 		"GET http://evil.test/": 421, "GET http://here/": 404, "GET http://here/start-times/x": 404,
 		"GET http://here//start-times": 404, "POST http://here/start-times": 405, "OPTIONS http://here/metrics": 405,
@@ -157,7 +171,7 @@ func TestWebErrors(t *testing.T) {
 func TestReadersThatDoNotRead(t *testing.T) {
 	const readers, size = 20, 15 << 20
 	d, log := planned(100_000)
-	wait, err := d.Web(t.Context(), "127.0.0.1:0", nil)
+	wait, err := d.Web(t.Context(), anywhere, nil)
 	require.NoError(t, err)
 	defer wait()
 	address := strings.TrimPrefix(regexp.MustCompile(`http://\S+`).FindString(log.String()), "http://")
@@ -197,7 +211,7 @@ func TestCutOff(t *testing.T) {
 // not.
 func TestBusyClientsLetOthersIn(t *testing.T) {
 	d, log := planned(1)
-	wait, err := d.Web(t.Context(), "127.0.0.1:0", nil)
+	wait, err := d.Web(t.Context(), anywhere, nil)
 	require.NoError(t, err)
 	defer wait()
 	address := strings.TrimPrefix(regexp.MustCompile(`http://\S+`).FindString(log.String()), "http://")
@@ -210,7 +224,7 @@ func TestBusyClientsLetOthersIn(t *testing.T) {
 	defer cancel()
 	requests := bytes.Repeat([]byte("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"), 100)
 	var served atomic.Int64
-	for i := range 2 * mostWebConnections {
+	for i := range 2 * livepage.MostConnections {
 		busy.Go(func() {
 			for ctx.Err() == nil {
 				conn, failed := dialFrom(ctx, net.IPv4(127, byte(1+i%8), 0, 1))
@@ -245,7 +259,7 @@ func TestBusyClientsLetOthersIn(t *testing.T) {
 	size, err := io.Copy(io.Discard, answer.Body)
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
-	require.Less(t, others, 4*2*mostWebConnections*size, "bytes for the others meanwhile")
+	require.Less(t, others, 4*2*livepage.MostConnections*size, "bytes for the others meanwhile")
 }
 
 // counter counts bytes.

@@ -18,5 +18,5 @@
 // Files: client.go, handshake.go (as the client), demands.go and session.go; server.go, answer.go
 // (the handshake as the server), resume.go and issued.go (its sessions); authorize.go and
 // permission.go (who may do what); policy.go, method.go and account.go (who somebody is), and fs.go,
-// token.go, signing.go and revoked.go for the methods; key.go, random.go.
+// token.go, signing.go and revoked.go for the methods, bearer.go for tokens over HTTP; key.go, random.go.
 package security

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"maps"
 	"net"
@@ -125,13 +126,30 @@ func (g *Guest) SyscallConn() (syscall.RawConn, error) {
 
 type guestKey struct{}
 
-// WithGuest returns a context for what is done for a connection. While that waits for its turn, the
-// connection keeps us waiting.
+// WithGuest returns a context for what is done for a connection, which may be one of TLS. While that
+// waits for its turn, the connection keeps us waiting.
 func WithGuest(ctx context.Context, conn net.Conn) context.Context {
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		conn = encrypted.NetConn()
+	}
 	if g, ok := conn.(*Guest); ok {
 		return context.WithValue(ctx, guestKey{}, g)
 	}
 	return ctx
+}
+
+// Vouch tells that whoever the context's guest is has authenticated, as [Guest.Vouch] does.
+func Vouch(ctx context.Context) {
+	if g, ok := ctx.Value(guestKey{}).(*Guest); ok {
+		g.Vouch()
+	}
+}
+
+// Leave has the context's guest give its place up: from now on somebody else bounds its connection.
+func Leave(ctx context.Context) {
+	if g, ok := ctx.Value(guestKey{}).(*Guest); ok {
+		g.Leave()
+	}
 }
 
 // waits notes that the context's guest waits for its turn, until done is called.
