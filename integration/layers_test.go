@@ -64,6 +64,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
 	{"negotiator/drains", "backfill backfill/inwords", "negotiator"},
 	{"negotiator/instant", "", ""},
+	{"negotiator/livepage/drawing", "", ""},
 	{"negotiator/record", "backfill classad negotiator negotiator/{packed,record/recordv1} plugins/{policyv1,wire}", "backfill/policies"},
 	{"negotiator/record/recordv1", "", ""},
 	{"negotiator/record/replay", "backfill backfill/policies negotiator/{record,record/recordv1} plugins/{policyv1,wire}", ""},
@@ -170,7 +171,8 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/record negotiator/record/{recordv1,replay} plugins/policyv1",
 	},
 	{"condorsim/profileevents", "backfill backfill/profile", "backfill/..."},
-	{"condorsim/output/{chart,metrics,spreadsheet,wholefile}", "", ""},
+	{"condorsim/output/{metrics,spreadsheet,wholefile}", "", ""},
+	{"condorsim/output/chart", "negotiator/livepage/drawing", ""},
 	{"condorsim/output/intervals", "condorsim/output/metrics", ""},
 	{
 		"condorsim/output/jobtable",
@@ -181,7 +183,8 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/{intervals,metrics,spreadsheet,wholefile}", ""},
 	{"condorsim/output/papers", "condorsim/output/results", ""},
 	{
-		"condorsim/output/page", "backfill/inwords condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
+		"condorsim/output/page", "backfill/inwords negotiator/livepage/drawing " +
+			"condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
 		"condorsim/{input/workload,output/page/pagetest}",
 	},
 	{"condorsim/output/console", "backfill/inwords condorsim/output/{intervals,metrics,page,results}", ""},
@@ -203,7 +206,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/{jobtable,page/pagetest}",
 	},
 	{"condorsim/output/survey", "backfill backfill/inwords negotiator/instant condorsim/input/{history,workload} condorsim/output/{chart,metrics,wholefile}", ""},
-	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant} condorsim condorsim/{input,output}/...", ""},
+	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant,livepage/drawing} condorsim condorsim/{input,output}/...", ""},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
 			"negotiator/{active,cli,config,drains,instant,liveview,outlook,record,source,whatif} condorsim condorsim/input/... " +

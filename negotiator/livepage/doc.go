@@ -7,5 +7,5 @@
 //   - hub.go: viewers get each picture as a difference from the last one, by server-sent events; seats.go bounds them;
 //   - names.go: what of names a viewer sees;
 //   - api.go: the JSON API behind the page; queue.go: the list of those who wait; pool.go: how the pool is used;
-//   - assets: the page itself, in plain ES modules.
+//   - assets: the page itself, in plain ES modules, which static.go serves with those of package drawing.
 package livepage

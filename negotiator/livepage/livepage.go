@@ -2,10 +2,8 @@ package livepage
 
 import (
 	"context"
-	"embed"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -110,6 +108,9 @@ func (s *Server) TellStarts(started func(told string, off int64)) { s.ledger.Tel
 // Broken is a guarantee that could not be kept.
 type Broken = promises.Broken
 
+// NoID is the ID of a job of which only the name is known.
+const NoID = promises.NoID
+
 // Broke notes that a guarantee was broken.
 func (s *Server) Broke(b Broken) { s.ledger.Broke(b) }
 
@@ -122,19 +123,8 @@ func (s *Server) Show(p *picture.Picture) {
 	s.hub.show(all.masked)
 }
 
-//go:embed assets
-var assets embed.FS
-
 func (s *Server) routes() {
-	files, err := fs.Sub(assets, "assets")
-	if err != nil {
-		panic("internal error: " + err.Error())
-	}
-	static := http.FileServerFS(files)
-	s.mux.Handle("GET /assets/", http.StripPrefix("/assets/", static))
-	s.mux.HandleFunc("GET /{$}", func(out http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(out, r, files, "index.html")
-	})
+	static(s.mux)
 	s.mux.HandleFunc("GET /api/v1/picture", s.hub.picture)
 	s.mux.HandleFunc("GET /api/v1/events", s.hub.events)
 	s.mux.HandleFunc("GET /api/v1/queue", s.queue)

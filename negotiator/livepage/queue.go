@@ -188,7 +188,7 @@ func rowOf(j *picture.Job) Row {
 	r := Row{
 		Jobs: 1, ID: int64(j.ID), Name: j.Name, Owner: j.Owner, Group: j.Group, Autocluster: strconv.Itoa(j.Autocluster),
 		Situation: j.Situation, Position: j.Position, Cpus: j.Cpus, Chunks: j.Chunks, Requested: j.Requested,
-		Predicted: j.Predicted, Submit: j.Submit, Start: j.Start, End: j.End, Low: j.Low, High: j.High, Guarantee: j.Guarantee,
+		Predicted: j.Predicted, Submit: j.Submit, Start: j.Told(), End: j.End, Low: j.Low, High: j.High, Guarantee: j.Guarantee,
 		Reason: j.Reason, Behind: j.Behind, Places: j.Places, Memory: j.Memory, Gpus: j.Gpus,
 	}
 	return r
@@ -215,12 +215,12 @@ func merge(rows []Row) []Row {
 			continue
 		}
 		m := &merged[at]
-		m.Jobs++
+		if m.Jobs++; m.Jobs == 2 {
+			m.Last = m.Start
+		}
+		m.Last = later(m.Last, r.Start)
 		if compareMoments(r.Start, m.Start) < 0 {
 			m.Start, m.Low, m.High = r.Start, r.Low, r.High
-		}
-		if m.Last = later(m.Last, r.Start); !m.Last.Known {
-			m.Last = m.Start
 		}
 	}
 	return merged

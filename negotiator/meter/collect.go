@@ -11,10 +11,15 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/meter/shapes"
 )
 
+// counted are the metrics that are counted at each cycle.
+func (m *Meter) counted() []prometheus.Collector {
+	return []prometheus.Collector{m.phases, m.decisions, m.waits, m.off, m.starts}
+}
+
 // Describe implements [prometheus.Collector].
 func (m *Meter) Describe(c chan<- *prometheus.Desc) {
-	for _, h := range []*prometheus.HistogramVec{m.phases, m.decisions, m.waits, m.off} {
-		h.Describe(c)
+	for _, counted := range m.counted() {
+		counted.Describe(c)
 	}
 	for _, desc := range []*prometheus.Desc{
 		capacity, inUse, groupRunning, groupJobs, groupCPUs, groupQuota, idleCPUs, reservedIdle, usableIdle, largestIdle, idleSlots,
@@ -23,7 +28,7 @@ func (m *Meter) Describe(c chan<- *prometheus.Desc) {
 		c <- desc
 	}
 	if m.o.Alone {
-		for _, desc := range []*prometheus.Desc{cyclesTotal, fallbackInUse, brokenTotal, slotsNow, jobsNow, startedLast} {
+		for _, desc := range []*prometheus.Desc{cyclesTotal, fallbackInUse, brokenTotal, slotsNow, jobsNow, startedLast, phaseSeconds} {
 			c <- desc
 		}
 	}
@@ -31,8 +36,8 @@ func (m *Meter) Describe(c chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (m *Meter) Collect(c chan<- prometheus.Metric) {
-	for _, h := range []*prometheus.HistogramVec{m.phases, m.decisions, m.waits, m.off} {
-		h.Collect(c)
+	for _, counted := range m.counted() {
+		counted.Collect(c)
 	}
 	send := func(desc *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		c <- prometheus.MustNewConstMetric(desc, kind, v, labels...)
@@ -161,6 +166,9 @@ func (t *totals) collect(
 	gauge(fallbackInUse, fallback)
 	gauge(slotsNow, float64(t.slots))
 	gauge(startedLast, float64(t.started))
+	for _, phase := range t.phases {
+		gauge(phaseSeconds, phase.Took.Seconds(), phase.Name)
+	}
 	for situation, n := range map[string]int{
 		"idle": t.idle, "running": t.running, "reserved": t.reserved, "beyond_depth": t.beyond, "unplanned": t.unplanned,
 	} {

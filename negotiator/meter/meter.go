@@ -22,6 +22,7 @@ type Options struct {
 type Meter struct {
 	o                             Options
 	phases, decisions, waits, off *prometheus.HistogramVec
+	starts                        prometheus.Counter
 
 	mu       sync.Mutex // guards what follows
 	groups   *names
@@ -38,6 +39,7 @@ type totals struct {
 	cycles, slots, started, running, idle, reserved, beyond, unplanned int
 	fallback                                                           bool
 	broken                                                             map[string]int
+	phases                                                             []Phase
 }
 
 // Phase is a part of a cycle, and how long it took.
@@ -89,6 +91,9 @@ func New(o Options) *Meter {
 			"A job that is started again counts again.", 1, 30*24*3600, "group"),
 		off: histogram("told_start_error_seconds", "By how much starts came earlier or later than they were told, by when they were told.",
 			1, 7*24*3600, "told"),
+		starts: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "backfill_job_starts_total", Help: "Jobs that were matched, to start at once or as soon as others have made way.",
+		}),
 		groups: newNames(MostGroups), policies: newNames(mostPolicies), totals: totals{broken: map[string]int{}},
 	}
 	for _, told := range []string{"arrival", "head"} {
@@ -123,12 +128,14 @@ func (m *Meter) Cycle(c Cycle) {
 		m.wait(r)
 	}
 	m.count(r)
+	m.totals.phases = c.Phases
 	m.last, m.seen = &c, nil
 	m.last.Report = nil // it is valid until the next cycle
 }
 
-// wait counts how long the jobs had waited that start.
+// wait counts the jobs that start, and how long they had waited.
 func (m *Meter) wait(r *negotiator.Report) {
+	m.starts.Add(float64(len(r.Matches)))
 	for i := range r.Matches {
 		match := &r.Matches[i]
 		label := m.groups.label(match.Job.Labels["group"])

@@ -123,6 +123,7 @@ func TestASimulationIsMetered(t *testing.T) {
 	waits := told["backfill_job_wait_seconds"].GetMetric()
 	require.Len(t, waits, 1)
 	require.EqualValues(t, len(result.Outcomes), waits[0].GetHistogram().GetSampleCount())
+	require.Equal(t, map[string]float64{"": float64(len(result.Outcomes))}, values(told["backfill_job_starts_total"]))
 	require.NotNil(t, waits[0].GetHistogram().Schema, "a native histogram")
 	require.NotEmpty(t, waits[0].GetHistogram().GetBucket(), "and a classic one")
 	decisions := told["backfill_decision_seconds"].GetMetric()

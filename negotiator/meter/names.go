@@ -20,19 +20,19 @@ var (
 	inUse        = describes("resource_in_use", "What running jobs use of a resource, in its own unit.", "resource")
 	groupRunning = describes("group_running_cpus", "Cpus on which jobs of an accounting group run.", "group")
 	groupJobs    = describes("group_waiting_jobs", "Waiting jobs of an accounting group.", "group")
-	groupCPUs    = describes("group_waiting_cpus", "Cpus that these jobs request.", "group")
+	groupCPUs    = describes("group_waiting_cpus", "Cpus that waiting jobs of an accounting group request.", "group")
 	groupQuota   = describes("group_quota_cpus", "Quota of an accounting group, in the weight of slots: cpus unless SLOT_WEIGHT says otherwise.", "group")
 	idleCPUs     = describes("idle_cpus", "Cpus of the slots that are up on which no job runs.")
-	reservedIdle = describes("reserved_idle_cpus", "How many of them reservations will take.")
-	usableIdle   = describes("usable_idle_cpus", "How many of them jobs that wait could use now, or if no job wants slots, any job: "+
+	reservedIdle = describes("reserved_idle_cpus", "Idle cpus that reservations will take.")
+	usableIdle   = describes("usable_idle_cpus", "Idle cpus that waiting jobs could use now, or any job if none wants slots: "+
 		"the rest of the slot is enough, lasts long enough and is not reserved by then.")
 	largestIdle = describes("largest_idle_cpus", "The most cpus that are idle on one slot.")
 	idleSlots   = describes("idle_slots", "Slots that are idle as a whole, have no end and are reserved for nobody.")
 	wantedSlots = describes("wanted_slots", "Slots that waiting jobs want, by shape: one for each chunk, cpus, GPUs and memory (MiB) rounded up to powers of two.",
 		"cpus", "memory_mib", "gpus")
-	wantedUnmatched = describes("wanted_unmatched_jobs", "How many of the jobs that want them no slot of the pool would do for, were it idle.",
+	wantedUnmatched = describes("wanted_unmatched_jobs", "Jobs of the shape that no slot of the pool would do for, were it idle.",
 		"cpus", "memory_mib", "gpus")
-	wantedPlaces = describes("wanted_places", "How many more chunks of the shape would fit on what is idle.", "cpus", "memory_mib", "gpus")
+	wantedPlaces = describes("wanted_places", "How many more chunks of the shape would fit on what is idle, on slots that such jobs may use.", "cpus", "memory_mib", "gpus")
 	wantedFirst  = describes("wanted_first_start_seconds", "In how many seconds the first job of the shape is expected to start.",
 		"cpus", "memory_mib", "gpus")
 	queueEnd = describes("queue_end_seconds", "In how many seconds the last waiting job that is told a start is expected to end.")
@@ -47,6 +47,7 @@ var (
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
+	phaseSeconds  = describes("phase_seconds", "How long each phase of the last cycle took.", "phase")
 )
 
 // histogram makes a histogram of seconds from least to most, which doubles the bounds of its classic buckets

@@ -8,6 +8,7 @@
 //   - Package lanes finds the lanes of each job: the rows of the chart, one for each cpu of a slot, in
 //     which the job is drawn. The simulator only counts cpus.
 //   - encode.go encodes the jobs as columns of small numbers, about 25 bytes a job.
-//   - assets/*.js decode the columns (data.js), keep the visible part (view.js), draw it (draw.js,
-//     shade.js, overview.js) and react to the reader (panel.js, main.js).
+//   - assets/*.js decode the columns (data.js), draw the visible part (draw.js, overview.js) and say
+//     what is chosen (panel.js, main.js). What they share with the live page, such as what is visible
+//     and how it is moved, is in package drawing.
 package gantt

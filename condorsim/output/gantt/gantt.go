@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/lanes"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/drawing"
 )
 
 // Chart is a finished simulation, ready to be drawn.
@@ -48,7 +49,8 @@ func (c *Chart) Write(out io.Writer) error {
 		return fmt.Errorf("make the page: %w", err)
 	}
 	var script strings.Builder
-	for _, name := range []string{"data", "view", "shade", "draw", "overview", "panel", "main"} {
+	script.WriteString(drawing.Script("times.js", "spans.js", "view.js", "shade.js", "sheet.js", "strip.js", "hand.js"))
+	for _, name := range []string{"data", "draw", "overview", "panel", "main"} {
 		script.WriteString(asset(name + ".js"))
 	}
 	return page.Shell{

@@ -16,7 +16,7 @@ import (
 
 // heat draws, for each scheduler, a heat map of a value of each category of jobs, by width and
 // length; nil if no cell has categories.
-func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []metrics.Series,
+func (s sketch) heat(group int, name, title string, unit chart.Unit, cells []metrics.Series,
 	value func(metrics.Category) float64,
 ) *chart.Figure {
 	widths, lengths := map[string]bool{}, map[string]bool{}
@@ -64,7 +64,7 @@ func (s drawing) heat(group int, name, title string, unit chart.Unit, cells []me
 
 // classes draws bars of mean wait, uwait and bounded slowdown for each class of widths, and for
 // each class of lengths, by estimator; none if the study does not compare estimators.
-func (s drawing) classes(group int) (figures []*chart.Figure) {
+func (s sketch) classes(group int) (figures []*chart.Figure) {
 	if s.estimates == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s drawing) classes(group int) (figures []*chart.Figure) {
 
 // byClass draws one of these charts. The callback class returns a category's class of widths, or of
 // lengths; the callback of returns the value to draw.
-func (s drawing) byClass(group int, g chart.Grouped, class func(metrics.Category) string,
+func (s sketch) byClass(group int, g chart.Grouped, class func(metrics.Category) string,
 	value func(metrics.Category) float64,
 ) *chart.Figure {
 	where := s.Groups[group]

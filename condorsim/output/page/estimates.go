@@ -98,7 +98,7 @@ func (e *estimated) without(kinds ...string) []string {
 
 // accuracy draws, for each trace, how R, run time over requested time, is distributed; nil if the
 // study does not compare estimators.
-func (s drawing) accuracy() *chart.Figure {
+func (s sketch) accuracy() *chart.Figure {
 	if s.estimates == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func cumulative(counts []int) []chart.Point {
 
 // adjusted draws by how much each estimator improves a measure over requested times, all else
 // equal; nil if there is nothing to compare.
-func (s drawing) adjusted(m Measure) *chart.Figure {
+func (s sketch) adjusted(m Measure) *chart.Figure {
 	if s.estimates == nil || m.Better == Neither {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (s drawing) adjusted(m Measure) *chart.Figure {
 // mixed draws a measure against a, for the estimators mix:a from requested times (a = 0) to
 // accurate ones (a = 1), with a panel for each group; nil if there are fewer than three values of
 // a.
-func (s drawing) mixed(m Measure) *chart.Figure {
+func (s sketch) mixed(m Measure) *chart.Figure {
 	if s.estimates == nil {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (e *estimated) steps() (all []step) {
 // starts draws, for each scheduler and estimator, the shares of the jobs that started from the top
 // of the queue, past a waiting job, and by backfilling; nil if the study does not compare
 // estimators.
-func (s drawing) starts(group int) *chart.Figure {
+func (s sketch) starts(group int) *chart.Figure {
 	if s.estimates == nil {
 		return nil
 	}

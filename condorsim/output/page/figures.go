@@ -37,8 +37,8 @@ func (f Figures) All() []*chart.Figure {
 	return slices.DeleteFunc(all, func(f *chart.Figure) bool { return f == nil })
 }
 
-// drawing is a study whose charts are drawn in one width.
-type drawing struct {
+// sketch is a study whose charts are drawn in one width.
+type sketch struct {
 	*Study
 	width     float64
 	estimates *estimated
@@ -50,7 +50,7 @@ type drawing struct {
 // Figures draws everything, as wide as [chart.Page] or [chart.Paper].
 func (s *Study) Figures(width float64) Figures {
 	var f Figures
-	d := drawing{Study: s, width: width, estimates: s.estimated(), option: s.varied()}
+	d := sketch{Study: s, width: width, estimates: s.estimated(), option: s.varied()}
 	d.draw()
 	f.Accuracy = d.accuracy()
 	for _, m := range s.Measures {
@@ -72,7 +72,7 @@ const most = 12
 // draw chooses the schedulers for the charts of a group: usually all. If there are more than most,
 // with several estimators, it chooses the baseline and the schedulers with requested, accurate and
 // combined run times; charts by estimator show the others.
-func (s *drawing) draw() {
+func (s *sketch) draw() {
 	few := s.estimates != nil && len(s.Schedulers) > most
 	if few {
 		s.scope = "drawn"
@@ -88,7 +88,7 @@ func (s *drawing) draw() {
 }
 
 // names returns the names of the chosen schedulers.
-func (s drawing) names() (names []string) {
+func (s sketch) names() (names []string) {
 	for _, i := range s.drawn {
 		names = append(names, s.Schedulers[i])
 	}
@@ -103,7 +103,7 @@ const cut = 1.0
 func (s *Study) compares(m Measure) bool { return len(s.Schedulers) > 1 && m.Better != Neither }
 
 // bars draws a measure's improvement over the baseline; nil if there is nothing to compare.
-func (s drawing) bars(m Measure) *chart.Figure {
+func (s sketch) bars(m Measure) *chart.Figure {
 	if !s.compares(m) {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (m Measure) format(v float64) string {
 
 // overLoad draws a measure against the load, with a panel for each trace and estimate model; nil if
 // there is only one load.
-func (s drawing) overLoad(m Measure) *chart.Figure {
+func (s sketch) overLoad(m Measure) *chart.Figure {
 	l := chart.Lined{
 		Name: "load-" + fileName(m.Name), Title: m.Label + " over load", Note: s.partial(), Width: s.width,
 		Series: s.Schedulers, PerRow: 2, Height: 230,
@@ -192,7 +192,7 @@ func (s drawing) overLoad(m Measure) *chart.Figure {
 
 // overLoads returns the panel for a group and all groups that differ from it only in the load;
 // false if these have only one load.
-func (s drawing) overLoads(m Measure, group Group) (p chart.Panel, ok bool) {
+func (s sketch) overLoads(m Measure, group Group) (p chart.Panel, ok bool) {
 	p = chart.Panel{
 		Title: group.Trace, AcrossIs: "load, relative to the trace", UpIs: m.upIs(),
 		Curves: make([][]chart.Point, len(s.Schedulers)), Dots: true,
@@ -232,7 +232,7 @@ func (m Measure) upIs() string {
 }
 
 // details returns the charts of the group with this index.
-func (s drawing) details(group int) []*chart.Figure {
+func (s sketch) details(group int) []*chart.Figure {
 	cells := make([]metrics.Series, len(s.drawn))
 	for i, scheduler := range s.drawn {
 		if c, ok := s.cell(group, scheduler); ok {
@@ -266,7 +266,7 @@ const overSpans = "A curve for each scheduler, over a few hundred spans of time.
 
 // lined draws a chart of a group, of the panels in which a curve has a point; nil if there are
 // none.
-func (s drawing) lined(group int, name, title, alt string, panels ...chart.Panel) *chart.Figure {
+func (s sketch) lined(group int, name, title, alt string, panels ...chart.Panel) *chart.Figure {
 	panels = slices.DeleteFunc(panels, func(p chart.Panel) bool {
 		return !slices.ContainsFunc(p.Curves, func(c []chart.Point) bool { return len(c) > 0 })
 	})
@@ -284,7 +284,7 @@ func (s drawing) lined(group int, name, title, alt string, panels ...chart.Panel
 }
 
 // waits draws the empirical distribution of the waits under each chosen scheduler.
-func (s drawing) waits(group int, cells []metrics.Series) *chart.Figure {
+func (s sketch) waits(group int, cells []metrics.Series) *chart.Figure {
 	curves, longest := make([][]chart.Point, len(cells)), 0.0
 	for i, c := range cells {
 		n := len(c.WaitQuantiles)
@@ -310,7 +310,7 @@ func (s drawing) waits(group int, cells []metrics.Series) *chart.Figure {
 
 // overTime returns a panel that has, for each scheduler, the values of bins of time against the
 // time since the first bin. The callback returns the bins of a cell.
-func (s drawing) overTime(title string, unit chart.Unit, upIs string, cells []metrics.Series,
+func (s sketch) overTime(title string, unit chart.Unit, upIs string, cells []metrics.Series,
 	values func(metrics.Series) []float64,
 ) chart.Panel {
 	curves := make([][]chart.Point, len(cells))

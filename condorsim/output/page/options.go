@@ -63,7 +63,7 @@ func withoutOption(k results.Key, option string) string {
 
 // overOption draws a measure over the option that schedulers differ in, with a panel for each group
 // and a level line for each other scheduler; nil if no option varies.
-func (s drawing) overOption(m Measure) *chart.Figure {
+func (s sketch) overOption(m Measure) *chart.Figure {
 	v := s.option
 	if v == nil {
 		return nil
@@ -91,7 +91,7 @@ func (s drawing) overOption(m Measure) *chart.Figure {
 }
 
 // overOptions returns the panel for a group; false if there are not two values to draw.
-func (s drawing) overOptions(m Measure, group int) (p chart.Panel, ok bool) {
+func (s sketch) overOptions(m Measure, group int) (p chart.Panel, ok bool) {
 	values := slices.Compact(slices.Sorted(maps.Values(s.option.at)))
 	first, last := values[0], values[len(values)-1]
 	p = chart.Panel{

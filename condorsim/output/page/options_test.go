@@ -32,7 +32,7 @@ func withFactors(factors ...string) *results.Folder {
 func TestChartsOverAnOption(t *testing.T) {
 	s, err := NewStudy(withFactors("4", "0.5", "2"), "")
 	require.NoError(t, err)
-	d := drawing{Study: s, option: s.varied()}
+	d := sketch{Study: s, option: s.varied()}
 	p, ok := d.overOptions(s.Measures[0], 0)
 	require.True(t, ok)
 	require.Equal(t, "factor", p.AcrossIs)

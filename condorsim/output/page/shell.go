@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/chart"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/drawing"
 )
 
 //go:embed assets
@@ -39,11 +40,11 @@ func (s Shell) Write(out io.Writer) error {
 	return shell.Execute(out, map[string]any{
 		"Title": s.Title, "Body": s.Body,
 		//nolint:gosec // the program's own
-		"Style": template.CSS(colours() + asset("base.css") + chart.CSS() + s.Style),
+		"Style": template.CSS(drawing.Colours() + drawing.Text("base.css") + chart.CSS() + s.Style),
 		//nolint:gosec // the program's own
-		"Before": template.JS(asset("before.js")),
+		"Before": template.JS(drawing.Text("before.js")),
 		//nolint:gosec // the program's own
-		"Script": template.JS(asset("theme.js") + s.Script),
+		"Script": template.JS(drawing.Text("theme.js") + s.Script),
 	})
 }
 
@@ -56,12 +57,4 @@ func asset(name string) string {
 		panic(fmt.Sprintf("internal error: %v", err))
 	}
 	return string(text)
-}
-
-// colours returns the charts' colours in both themes; base.css has the page's other colours.
-func colours() string {
-	light, dark := chart.Colours(false), chart.Colours(true)
-	return ":root{" + light + "}\n@media (prefers-color-scheme:dark){:root:not([data-theme=light]){" + dark +
-		"}}\n:root[data-theme=dark]{" + dark +
-		"}\n@media print{:root,:root[data-theme],:root:not([data-theme=light]){" + light + "}}\n"
 }

@@ -49,3 +49,23 @@ func (a *Accountant) HasRoom(submitter string, granted, weight float64) bool {
 	most := max(r.limit, float64(r.Floor))
 	return has <= most+slack || granted <= 0 && most > r.Use.Weight+slack
 }
+
+// Quota is how much of the pool the submitters of a group itself may use, in the weight of slots.
+type Quota struct {
+	Group  string
+	Weight float64
+}
+
+// Quotas returns the quotas of all groups that the configuration names, parents before their subgroups, as of
+// the last Divide.
+func (a *Accountant) Quotas() (quotas []Quota) {
+	if a == nil {
+		return nil
+	}
+	for _, g := range a.standing().groups {
+		if g.parent != nil {
+			quotas = append(quotas, Quota{g.Name, g.quota})
+		}
+	}
+	return quotas
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/meter"
 )
 
 // accuracy keeps the record of how true start times were: what each job was told first, and when it
@@ -17,6 +18,8 @@ type accuracy struct {
 	told [whens]map[backfill.JobID]toldStart // jobs that wait
 	came [whens][]cameStart                  // the last of those that started, oldest first
 	last *[whens]Accuracy                    // as measured; nil: not since the last start
+	// meter is told of each start that came; nil: none is.
+	meter *meter.Meter
 }
 
 // When a start was told.
@@ -118,6 +121,9 @@ func (a *accuracy) come(when int, job backfill.JobID, at backfill.Time) {
 	}
 	delete(a.told[when], job)
 	a.last = nil
+	if a.meter != nil {
+		a.meter.StartError(whenNames[when].label, at-told.mid)
+	}
 	a.came[when] = append(a.came[when], cameStart{
 		off: max(at-told.mid, told.mid-at), ranged: told.ranged, within: told.low <= at && at <= told.high,
 	})

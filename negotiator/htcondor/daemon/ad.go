@@ -45,6 +45,7 @@ type status struct {
 	guaranteed          bool
 	broken              map[string]int // how many guarantees were broken since the start, by cause
 	refusals, unstarted int
+	unwritten           int // how often the state could not be written
 	displacing          displacing
 	paused              int           // slots that are left out because starts fail there
 	deaf                int           // slots that are not lent, as their START does not heed leases

@@ -186,6 +186,7 @@ func (c *cycles) persist(r decided) {
 	plan.Jobs = slices.Concat(plan.Jobs, r.scavengers)
 	saved := c.pool.Saved(plan)
 	if err := c.d.o.State.Save(saved); err != nil {
+		c.d.change(func(s *status) { s.unwritten++ })
 		c.unsaved(saved, err)
 	}
 	c.now.Publish += time.Since(before)
@@ -212,7 +213,9 @@ func (c *cycles) publish(r decided) error {
 	before := time.Now()
 	c.keep(r.Report)
 	d, now, jobs := c.d, &c.now, r.plan.Jobs
-	d.lastCycle.Store(c.forecaster(r))
+	made := c.forecaster(r)
+	last := made.outlook // the forecaster, which others may ask from now on, drops it in the end
+	d.lastCycle.Store(made)
 	c.judge(r)
 	d.accuracy.follow(r.Report, d.o.Observe)
 	d.forgetAnswers()
@@ -235,6 +238,10 @@ func (c *cycles) publish(r decided) error {
 	now.Publish += time.Since(before)
 	now.End = time.Now()
 	now.CPU = CPU() - c.cpu
+	c.meter(r, last)
+	if r.Changed {
+		d.mute.Store(false) // another policy may be one that can be played
+	}
 	policy, order := d.o.Policy()
 	_, guarantees := r.State.Policy()
 	choices := d.choices()

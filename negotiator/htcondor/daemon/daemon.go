@@ -25,6 +25,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
+	"github.com/condor-backfill/condor-backfill/negotiator/meter"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
 )
 
@@ -106,6 +107,8 @@ type Daemon struct {
 	ranging   pace                     // and of those for ranges
 	foreseen  atomic.Pointer[foreseen] // what they have found
 	accuracy  accuracy
+	meter     *meter.Meter
+	collected atomic.Bool // somebody may collect what the meter tells
 	mute      atomic.Bool // the log has said that the policy cannot be played ahead
 	tuned     atomic.Pointer[Tuning]
 	tuning    sync.Mutex    // is held while a pool is tuned
@@ -180,6 +183,8 @@ func New(o Options) *Daemon {
 		o: o, log: o.Logger, tryAgain: 5 * time.Second, cycle: make(lock, 1), visitor: make(lock, 1),
 		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1), due: make(chan dueChoice, 1),
 	}
+	d.meter = meter.New(meter.Options{})
+	d.accuracy.meter = d.meter
 	d.playing, d.endPlays = context.WithCancelCause(context.Background())
 	d.starting.now, d.starting.share = time.Now, besideShare()/3
 	d.ranging.now, d.ranging.share = time.Now, besideShare()*2/3

@@ -23,7 +23,7 @@ var (
 	brokenTotal   = describes("guarantees_broken_total", "Guarantees that could not be kept, by cause.", "cause")
 	preemptions   = describes("preemptions_total", "Jobs that were given the place of running ones, by reason: startd rank, user priority.", "reason")
 	displaced     = describes("displaced_total", "Jobs that made way for others and are back in the queue, by reason.", "reason")
-	lostSeconds   = describes("displaced_core_seconds_total", "Core seconds for which such jobs had run, and which are lost unless they had saved their work.", "reason")
+	lostSeconds   = describes("displaced_core_seconds_total", "Core seconds for which displaced jobs had run, and which are lost unless they had saved their work.", "reason")
 	unstarted     = describes("unstarted_total", "Jobs that were matched and never seen to run.")
 	slotsPaused   = describes("slots_paused", "Slots that are left out for a while since starts fail there.")
 	slotsDeaf     = describes("slots_deaf", "Slots that would be lent for many short jobs if their START heeded leases.")
@@ -34,7 +34,7 @@ var (
 	submitsFound  = describes("submits_found_total", "How often a schedd was found to have new jobs that it had not announced.")
 	askedSeconds  = describes("submits_asked_seconds_total", "Processor time of asking schedds whether jobs were submitted.")
 	callbacks     = describes("callbacks_total", "Connections of daemons behind brokers (CCB) that were asked to connect.")
-	strays        = describes("callbacks_stray_total", "Such connections that nobody waits for: late, or made up.")
+	strays        = describes("callbacks_stray_total", "Connections of daemons behind brokers that nobody waits for: late, or made up.")
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
@@ -56,7 +56,11 @@ var (
 	scavengerCPUs = describes("scavenger_cpus", "Cpus that scavengers have.")
 	madeWayTotal  = describes("scavengers_displaced_total", "How often a scavenger made way.")
 	scavengedRan  = describes("scavenger_cpu_seconds_total", "Cpu seconds of scavengers' runs that are over.")
-	scavengedLost = describes("scavenger_cpu_seconds_lost_total", "Those of runs that ended as the scavenger made way.")
+	scavengedLost = describes("scavenger_cpu_seconds_lost_total", "Cpu seconds of scavengers' runs that ended as the scavenger made way.")
+	unwritten     = describes("state_unwritten_total", "Cycles after which the state could not be written: a restart would forget what is new.")
+	cannotPlay    = describes("policy_unplayable", "1 if the policy cannot be played ahead, so that start times are those of the plan alone.")
+	problemsNow   = describes("problems", "Parts of the pool that do not answer as they should, as of the last cycle.")
+	observes      = describes("observes", "1 if the negotiator only observes, and starts nothing.")
 	isStopped     = describes("stopped", "1 if nothing is matched because another negotiator is at work.")
 )
 
@@ -67,7 +71,7 @@ func (metrics) Describe(c chan<- *prometheus.Desc) {
 		contested, submitsFound, askedSeconds, callbacks, strays, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startNear, startWithin,
 		choicesTotal, changesTotal, inCharge, expected, limitHeight, limitUsed, limitWanted, limitWaiting,
-		scavengers, scavengerCPUs, madeWayTotal, scavengedRan, scavengedLost,
+		scavengers, scavengerCPUs, madeWayTotal, scavengedRan, scavengedLost, unwritten, cannotPlay, problemsNow, observes,
 	} {
 		c <- desc
 	}
@@ -146,6 +150,10 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	count(cyclesTotal, s.total)
 	count(refusalsTotal, s.refusals)
 	count(unstarted, s.unstarted)
+	count(unwritten, s.unwritten)
+	gauge(observes, oneIf(s.observe))
+	gauge(problemsNow, float64(len(s.problems)))
+	gauge(cannotPlay, oneIf(m.d.mute.Load()))
 	for cause, n := range s.broken {
 		count(brokenTotal, n, cause)
 	}

@@ -47,7 +47,7 @@ func (d *Daemon) show(f *forecaster, told *Forecast) {
 			Reason: j.Why(time.Local), Behind: j.Behind,
 		}
 		if b, found := foreseen[id]; found {
-			t.Placement = b.placement
+			t.Played, t.Placement = picture.At(b.at), b.placement
 		}
 		return t
 	}
@@ -94,7 +94,7 @@ func (c *cycles) tellBroken(r decided) {
 	}
 	now := int64(r.Delta.Now)
 	for _, b := range r.lost {
-		c.d.screen.Broke(livepage.Broken{Job: b.Job, Promised: int64(b.Promised), Now: picture.At(b.Now), Cause: b.Cause, At: now})
+		c.d.screen.Broke(livepage.Broken{ID: livepage.NoID, Job: b.Job, Promised: int64(b.Promised), Now: picture.At(b.Now), Cause: b.Cause, At: now})
 	}
 	for _, b := range r.Decision.Broken {
 		one := livepage.Broken{ID: b.Job.ID, Promised: int64(b.Promised), Now: picture.At(b.Now), Cause: b.Cause.String(), At: now}

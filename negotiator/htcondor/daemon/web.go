@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -45,9 +46,10 @@ type web struct {
 // nothing has changed. Errors are JSON, {"error": "…"}.
 func (d *Daemon) Web(ctx context.Context, who access.Options, page http.Handler) (wait func(), err error) {
 	registry := prometheus.NewRegistry()
-	if err = registry.Register(metrics{d}); err != nil {
+	if err = errors.Join(registry.Register(metrics{d}), registry.Register(d.meter)); err != nil {
 		return nil, err
 	}
+	d.collected.Store(true)
 	w := &web{d: d, page: page, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
 	url, wait, err := livepage.Serve(ctx, who, w, d.log.Named("web"))
 	if err == nil {

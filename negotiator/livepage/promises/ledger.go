@@ -77,7 +77,7 @@ func New() *Ledger {
 
 // Broken is a guarantee that could not be kept.
 type Broken struct {
-	ID       backfill.JobID `json:"-"`
+	ID       backfill.JobID `json:"-"` // [NoID]: only the name is known
 	Job      string         `json:"job"`
 	Owner    string         `json:"owner"`
 	Promised int64          `json:"promised"`
@@ -86,12 +86,19 @@ type Broken struct {
 	At       int64          `json:"at"`
 }
 
+// NoID is the ID of a job of which only the name is known.
+const NoID backfill.JobID = -1
+
 // Broke notes that a guarantee was broken.
 func (l *Ledger) Broke(b Broken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.causes[b.Cause]++
-	if t := l.waiting[b.ID]; t != nil {
+	t := l.waiting[b.ID]
+	if b.ID == NoID {
+		t = l.named(b.Job)
+	}
+	if t != nil {
 		if !t.broken {
 			l.failed++
 		}
@@ -102,6 +109,16 @@ func (l *Ledger) Broke(b Broken) {
 	}
 	l.broken = append(l.broken, b)
 	l.broken = l.broken[max(0, len(l.broken)-mostBroken):]
+}
+
+// named returns the job of a name that waits; nil: there is none.
+func (l *Ledger) named(name string) *told {
+	for _, t := range l.waiting {
+		if t.job == name {
+			return t
+		}
+	}
+	return nil
 }
 
 // See takes a picture down.
@@ -134,7 +151,7 @@ func (l *Ledger) See(p *picture.Picture) {
 func (l *Ledger) tell(j *picture.Job, now int64, blame func(*picture.Job, Entry) string) {
 	t := l.waiting[j.ID]
 	if t == nil {
-		if len(l.waiting) >= mostTold || !j.Start.Known && !j.Guarantee.Known {
+		if len(l.waiting) >= mostTold || !j.Told().Known && !j.Guarantee.Known {
 			return
 		}
 		t = &told{job: j.Name, owner: j.Owner}
@@ -144,7 +161,7 @@ func (l *Ledger) tell(j *picture.Job, now int64, blame func(*picture.Job, Entry)
 		t.guaranteed = true
 		l.given++
 	}
-	e := Entry{At: now, Start: j.Start, Low: j.Low, High: j.High, Guarantee: j.Guarantee}
+	e := Entry{At: now, Start: j.Told(), Low: j.Low, High: j.High, Guarantee: j.Guarantee}
 	if n := len(t.entries); n > 0 {
 		if last := t.entries[n-1]; last.Start == e.Start && last.Low == e.Low && last.High == e.High && last.Guarantee == e.Guarantee {
 			return

@@ -80,59 +80,10 @@ const machines = (() => {
   return common ? list.map(({ name, cpus }) => ({ name: name.slice(0, name.length - domain(name).length), cpus })) : list;
 })();
 
-// Spans finds those that meet a stretch of time among many: they are sorted by
-// begin, and each block of them knows its latest end.
-class Spans {
-  constructor(members, begin, end) {
-    this.members = Int32Array.from(members).sort((a, b) => begin[a] - begin[b] || a - b);
-    this.begin = begin;
-    this.end = end;
-    this.latest = [];
-    this.members.forEach((job, i) => {
-      const block = Math.floor(i / Spans.block);
-      this.latest[block] = Math.max(this.latest[block] ?? -Infinity, end[job]);
-    });
-  }
-  // Calls visit with each member that begins before the time to and ends at or
-  // after from, by begin.
-  each(from, to, visit) {
-    let low = 0, high = this.members.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.begin[this.members[middle]] < to) low = middle + 1;
-      else high = middle;
-    }
-    for (let block = 0; block * Spans.block < low; block++) {
-      if (this.latest[block] < from) continue;
-      const last = Math.min(low, (block + 1) * Spans.block);
-      for (let i = block * Spans.block; i < last; i++) {
-        const job = this.members[i];
-        if (this.end[job] >= from) visit(job);
-      }
-    }
-  }
-}
-Spans.block = 128;
-
 const ran = [...jobs.names.keys()].filter((i) => !Number.isNaN(jobs.start[i]));
 const running = new Spans(ran, jobs.start, jobs.end);
 const waitingSpans = new Spans(ran, jobs.submit, jobs.start);
 
-// Times for people.
-const two = (v) => String(v).padStart(2, "0");
-function duration(s) {
-  if (Number.isNaN(s)) return "–";
-  const sign = s < 0 ? "−" : "";
-  s = Math.round(Math.abs(s));
-  const d = Math.floor(s / 86400), h = Math.floor(s / 3600) % 24, m = Math.floor(s / 60) % 60;
-  if (s < 60) return sign + s + " s";
-  if (s < 3600) return sign + m + " min " + two(s % 60) + " s";
-  return sign + (d ? d + " d " : "") + h + ":" + two(m) + ":" + two(s % 60) + " h";
-}
-const dated = Boolean(encoded.clocks && encoded.clocks.length);
-const clockAt = (t) => encoded.clocks.findLast((c) => c.from <= t) || encoded.clocks[0];
-function date(t, seconds = true) {
-  if (!dated) return "";
-  const clock = clockAt(t), when = new Date((clock.shift + t) * 1000);
-  return Number.isNaN(when.getTime()) ? "" : when.toISOString().slice(0, seconds ? 19 : 16).replace("T", " ") + (seconds ? " " + clock.zone : "");
-}
+// Dates, if the trace says when its seconds were.
+const clocks = encoded.clocks || [];
+const date = (t, seconds = true) => dateOf(clocks, t, seconds);

@@ -1,19 +1,13 @@
 // Draws the jobs on one canvas, and what follows the pointer on another above it.
-class Painter {
+class Painter extends Sheet {
   constructor(view) {
-    this.view = view;
-    this.base = document.getElementById("base");
-    this.over = document.getElementById("over");
+    super(view, document.getElementById("base"), document.getElementById("over"));
     this.colourBy = usersTell ? "user" : "wait";
     this.shades = new Shades();
     this.theme();
   }
   theme() {
-    const style = getComputedStyle(document.documentElement);
-    this.ink = {};
-    for (const name of ["ink", "soft", "line", "card", "accent", "grid", "alarm", "good-ink"]) this.ink[name] = style.getPropertyValue("--" + name).trim();
-    // Without the grey one, which would look like the one for all others.
-    this.palette = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11].map((i) => style.getPropertyValue("--s" + i).trim());
+    this.inks();
     this.colour(this.colourBy);
   }
   // Settles each job's colour and what the legend says.
@@ -25,29 +19,6 @@ class Painter {
     this.classes = classes.of;
     this.colours = classes.of.map((c) => this.legend[c].colour);
     this.onColour = Object.fromEntries(palette.map((colour) => [colour, readable(colour)]));
-  }
-  resize() {
-    const box = this.base.getBoundingClientRect();
-    this.ratio = devicePixelRatio || 1;
-    for (const canvas of [this.base, this.over]) {
-      canvas.width = Math.max(1, Math.round(box.width * this.ratio));
-      canvas.height = Math.max(1, Math.round(box.height * this.ratio));
-    }
-    this.view.width = box.width;
-    this.view.height = box.height;
-  }
-  context(canvas) {
-    const c = canvas.getContext("2d");
-    c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    c.clearRect(0, 0, this.view.width, this.view.height);
-    c.font = "11px system-ui, 'Liberation Sans', Arial, sans-serif";
-    return c;
-  }
-  clip(c) {
-    c.save();
-    c.beginPath();
-    c.rect(this.view.left, this.view.top, this.view.width - this.view.left, this.view.height - this.view.top);
-    c.clip();
   }
   draw() {
     const c = this.context(this.base), v = this.view;
@@ -74,68 +45,13 @@ class Painter {
     c.fillStyle = this.colours[job];
     c.fillRect(x, y, width > 4 ? width - 0.7 : width, height > 3 ? height - 0.7 : height);
     this.drawn++;
-    if (width > 34 && height > 12) this.name(c, job, x, y, width, height);
-  }
-  name(c, job, x, y, width, height) {
-    const left = Math.max(x, this.view.left) + 4, room = x + width - left - 4;
-    const name = jobs.names[job];
-    if (c.measureText(name).width > room) return;
-    c.fillStyle = this.onColour[this.colours[job]];
-    c.fillText(name, left, y + Math.min(height / 2 + 4, 18));
+    if (width > 34 && height > 12) this.name(c, jobs.names[job], this.onColour[this.colours[job]], x, y, width, height);
   }
   grid(c) {
-    const v = this.view;
-    const step = stepFor(v.t1 - v.t0, Math.max(2, (v.width - v.left) / 120));
-    c.strokeStyle = this.ink.grid;
-    c.fillStyle = this.ink.soft;
-    c.lineWidth = 1;
-    c.beginPath();
-    c.textAlign = "center";
-    const half = dated ? 50 : 24; // of the names of the times
-    for (let t = Math.ceil(v.t0 / step) * step; t <= v.t1; t += step) {
-      const x = v.x(t);
-      if (x < v.left) continue;
-      c.moveTo(x, v.top - 4);
-      c.lineTo(x, v.height);
-      if (x - half < 34 || x + half > v.width) continue;
-      c.fillText(this.tick(t, step), x, 14);
-      if (dated) c.fillText(date(t, false), x, 27);
-    }
-    c.stroke();
-    c.textAlign = "left";
-    c.fillText("time", 6, 14);
-    if (dated) c.fillText(clockAt(v.t0).zone, 6, 27);
-    this.laneNames(c);
-  }
-  tick(t, step) {
-    const d = Math.floor(t / 86400), s = t - d * 86400;
-    if (step >= 86400) return d + " d";
-    const clock = two(Math.floor(s / 3600)) + ":" + two(Math.floor(s / 60) % 60) + (step < 60 ? ":" + two(s % 60) : "");
-    return (d ? d + " d " : "") + clock;
-  }
-  laneNames(c) {
-    const v = this.view;
-    c.textAlign = "right";
-    let last = -Infinity;
-    const put = (text, y) => {
-      if (y < v.top + 4 || y > v.height - 2 || y - last < 14) return;
-      last = y;
-      while (text.length > 2 && c.measureText(text).width > v.left - 8) text = text.slice(0, -2) + "…";
-      c.fillText(text, v.left - 5, y + 4);
-    };
-    if (encoded.slots.length > 1) {
-      let lane = 0;
-      for (const { name, cpus } of machines) {
-        const from = Math.max(v.y(lane), v.top), to = Math.min(v.y(lane + cpus), v.height);
-        if (to > from) put(name, (from + to) / 2);
-        lane += cpus;
-      }
-    } else {
-      const count = v.l1 - v.l0, most = Math.max(2, (v.height - v.top) / 36);
-      const step = [1, 2, 5].flatMap((m) => [0, 1, 2, 3, 4, 5, 6].map((e) => m * 10 ** e)).sort((a, b) => a - b).find((s) => count / s <= most) || count;
-      for (let lane = Math.ceil(v.l0 / step) * step; lane <= v.l1; lane += step) put(String(lane), v.y(lane));
-    }
-    c.textAlign = "left";
+    this.times(c, clocks);
+    let lane = 0;
+    const named = ({ name, cpus }) => ({ name, lane: (lane += cpus) - cpus, lanes: cpus });
+    this.rows(c, encoded.slots.length > 1 ? machines.map(named) : this.numbers());
   }
   slotLines(c) {
     const v = this.view;
@@ -195,13 +111,7 @@ class Painter {
   promise(c, job, colour) {
     const v = this.view, p = jobs.first[job], x = v.x(jobs.promised[job]);
     const y = v.y(jobs.lane[p]), height = Math.max(v.y(jobs.lane[p] + jobs.lanes[p]) - y, 6);
-    c.fillStyle = colour;
-    c.fillRect(x - 1, y, 2, height);
-    c.beginPath();
-    c.moveTo(x + 1, y);
-    c.lineTo(x + 8, y + 3);
-    c.lineTo(x + 1, y + 6);
-    c.fill();
+    this.flag(c, x, y, height, colour);
   }
   // Shows all of the chosen job: its wait, its run, the rest of its estimate and
   // its guarantee.
@@ -233,25 +143,6 @@ class Painter {
     }
     this.outline(c, job, this.ink.ink, 2.5);
   }
-  hatch(c, colour) {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 6;
-    const t = tile.getContext("2d");
-    t.strokeStyle = colour;
-    t.globalAlpha = 0.55;
-    for (const shift of [-6, 0, 6]) {
-      t.moveTo(shift, 6);
-      t.lineTo(shift + 6, 0);
-    }
-    t.stroke();
-    return c.createPattern(tile, "repeat");
-  }
-}
-
-// Black or white, whichever is read better on a colour.
-function readable(colour) {
-  const light = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.179 ? "#000" : "#fff";
 }
 
 // Whether users tell jobs apart: one colour for all says nothing.

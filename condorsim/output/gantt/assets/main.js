@@ -1,6 +1,10 @@
 // Puts the parts together and answers to pointer, wheel and keys.
 const paper = matchMedia("print");
-const view = new View();
+const margin = Math.max(1, encoded.end - encoded.begin) * 0.01;
+const view = new View({
+  left: 58, top: clocks.length ? 34 : 22,
+  limits: { t0: encoded.begin - margin, t1: encoded.end + margin, l0: 0, l1: lanesInAll },
+});
 const painter = new Painter(view);
 const overview = new Overview(view, painter);
 const stage = document.getElementById("stage");
@@ -53,59 +57,11 @@ function choose(job) {
   redraw(above);
 }
 
-const place = (event) => {
-  const box = stage.getBoundingClientRect();
-  return [event.clientX - box.left, event.clientY - box.top];
-};
-
-let drag = null;
-stage.addEventListener("pointerdown", (event) => {
-  if (event.button !== 0) return;
-  const [x, y] = place(event);
-  drag = { x, y, t0: view.t0, t1: view.t1, l0: view.l0, l1: view.l1, moved: false };
-  stage.setPointerCapture(event.pointerId);
+// Brings a job into sight, with its wait and its guarantee.
+const reveal = (job) => view.reveal({
+  from: jobs.submit[job], to: Math.max(jobs.planned[job], jobs.promised[job] || -Infinity),
+  start: jobs.start[job], end: jobs.end[job], lane: jobs.lane[jobs.first[job]],
 });
-stage.addEventListener("pointermove", (event) => {
-  const [x, y] = place(event);
-  if (drag) {
-    drag.moved = drag.moved || Math.hypot(x - drag.x, y - drag.y) > 3;
-    if (!drag.moved) return;
-    stage.classList.add("moving");
-    const dt = (drag.x - x) / (view.width - view.left) * (drag.t1 - drag.t0), dl = (drag.y - y) / (view.height - view.top) * (drag.l1 - drag.l0);
-    view.times(drag.t0 + dt, drag.t1 + dt);
-    view.lanes(drag.l0 + dl, drag.l1 + dl);
-    showTip(null);
-    return;
-  }
-  const inside = x > view.left && y > view.top;
-  state.time = inside ? Math.min(Math.max(view.time(x), encoded.begin), encoded.end) : null;
-  state.hovered = inside ? jobAt(x, y) : null;
-  showTip(state.hovered, event);
-  redraw(above);
-});
-stage.addEventListener("pointerup", (event) => {
-  if (drag && !drag.moved) {
-    const [x, y] = place(event);
-    choose(jobAt(x, y));
-  }
-  drag = null;
-  stage.classList.remove("moving");
-});
-stage.addEventListener("pointercancel", () => { drag = null; });
-stage.addEventListener("pointerleave", () => {
-  state.hovered = null;
-  showTip(null);
-  redraw(above);
-});
-stage.addEventListener("wheel", (event) => {
-  event.preventDefault();
-  const [x, y] = place(event);
-  const scale = event.deltaMode === 1 ? 16 : 1, delta = (event.deltaY || event.deltaX) * scale;
-  if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) view.move((event.deltaX || event.deltaY) * scale / view.width, 0);
-  else if (event.ctrlKey || event.altKey) view.zoomLanes(Math.exp(delta * 0.002), view.lane(y));
-  else view.zoom(Math.exp(delta * 0.002), view.time(x));
-}, { passive: false });
-stage.addEventListener("dblclick", (event) => view.zoom(0.4, view.time(place(event)[0])));
 
 // The next or the previous job by start.
 function step(by) {
@@ -114,18 +70,23 @@ function step(by) {
   const next = at < 0 ? (by > 0 ? list.findIndex((job) => jobs.start[job] >= view.t0) : list.length - 1) : Math.min(Math.max(at + by, 0), list.length - 1);
   if (next < 0 || !list.length) return;
   choose(list[next]);
-  view.reveal(list[next]);
+  reveal(list[next]);
 }
-stage.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey) return;
-  const actions = {
-    "+": () => view.zoom(0.6), "=": () => view.zoom(0.6), "-": () => view.zoom(1 / 0.6), "−": () => view.zoom(1 / 0.6), 0: () => view.all(), Home: () => view.all(),
-    ArrowLeft: () => view.move(-0.15, 0), ArrowRight: () => view.move(0.15, 0), ArrowUp: () => view.move(0, -0.15), ArrowDown: () => view.move(0, 0.15),
-    PageUp: () => view.zoomLanes(1 / 0.6), PageDown: () => view.zoomLanes(0.6), "[": () => step(-1), "]": () => step(1), Escape: () => choose(null),
-  };
-  if (!actions[event.key]) return;
-  event.preventDefault();
-  actions[event.key]();
+new Hand(stage, view, {
+  hover: (x, y, event) => {
+    const inside = x > view.left && y > view.top;
+    state.time = inside ? Math.min(Math.max(view.time(x), encoded.begin), encoded.end) : null;
+    state.hovered = inside ? jobAt(x, y) : null;
+    showTip(state.hovered, event);
+    redraw(above);
+  },
+  away: () => {
+    state.hovered = null;
+    showTip(null);
+    redraw(above);
+  },
+  click: (x, y) => choose(jobAt(x, y)),
+  keys: { "[": () => step(-1), "]": () => step(1), Escape: () => choose(null) },
 });
 document.getElementById("in").addEventListener("click", () => view.zoom(0.6));
 document.getElementById("out").addEventListener("click", () => view.zoom(1 / 0.6));
@@ -146,7 +107,7 @@ document.getElementById("search").addEventListener("submit", (event) => {
   document.getElementById("found").textContent = job >= 0 || !query ? "" : whyMissing(query);
   if (job < 0) return;
   choose(job);
-  if (!Number.isNaN(jobs.start[job])) view.reveal(job);
+  if (!Number.isNaN(jobs.start[job])) reveal(job);
 });
 function dress() {
   painter.theme();

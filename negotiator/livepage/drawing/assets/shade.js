@@ -1,7 +1,7 @@
 // Shades draws the jobs that are smaller than a dot. A dot is as opaque as the
 // share of it that they use, so that a busy stretch looks other than an idle one
 // however short the jobs are. Its colour is that of the job with most of it.
-class Shades {
+export class Shades {
   clear(width, height) {
     const w = Math.max(1, Math.ceil(width)), h = Math.max(1, Math.ceil(height));
     if (w !== this.w || h !== this.h) {

@@ -1,0 +1,115 @@
+// Bands are what is drawn of slots that are less than a few pixels high: several of
+// them together, of one class, and how full they are over time. From below: what
+// runs, what is reserved, what is expected without a reservation, by the classes of
+// colours; from above: what is closed, since slots are down, drained or at their end.
+export const kinds = ["runs", "reserved", "waits", "closed"];
+
+export class Bands {
+  constructor(lanes) {
+    this.lanes = lanes;
+    this.sums = new Float32Array(0);
+    this.key = "";
+  }
+  // The bands in which the pool is cut, each with at least so many lanes, if its class has.
+  cut(least) {
+    const target = 2 ** Math.ceil(Math.log2(Math.max(1, least)));
+    const key = this.lanes.layout + " " + target;
+    if (key === this.key) return this.list;
+    this.key = key;
+    this.list = [];
+    let band = null, label = "", machine = "";
+    for (const row of this.lanes.rows) {
+      const of = row.key.slice(0, row.key.indexOf("\0"));
+      const other = band && (of !== label ? band.lanes >= target / 4 : band.lanes >= target && row.slot.machine !== machine);
+      if (!band || other || (band.lanes >= 2 * target)) {
+        band = { lane: row.lane, lanes: 0, from: row.index, to: row.index };
+        this.list.push(band);
+      }
+      band.lanes += row.lanes;
+      band.to = row.index + 1;
+      [label, machine] = [of, row.slot.machine];
+    }
+    for (const one of this.list) {
+      const [a, b] = [this.lanes.rows[one.from].slot.machine, this.lanes.rows[one.to - 1].slot.machine];
+      one.name = a === b ? a : shortened(a) + "–" + shortened(b);
+    }
+    return this.list;
+  }
+  // Measures how full each band is in each of n stretches of the time that is seen,
+  // as lanes: by kind and class, of which there are so many. Class says of which a job is.
+  measure(view, bands, n, classes, classOf) {
+    const width = n + 2, each = (kinds.length - 1) * classes + 1;
+    const size = bands.length * each * width;
+    if (this.sums.length < size) this.sums = new Float32Array(Math.ceil(size * 1.25));
+    else this.sums.fill(0, 0, size);
+    const sums = this.sums, { t0, t1 } = view, scale = n / (t1 - t0), now = this.lanes.now;
+    // Adds a height from a time to another: as differences, which are summed up below.
+    const add = (at, from, to, height) => {
+      const a = Math.min(Math.max((from - t0) * scale, 0), n), b = Math.min(Math.max((to - t0) * scale, 0), n);
+      if (!(b > a)) return;
+      const i = Math.floor(a), k = Math.floor(b), left = a - i, right = b - k;
+      sums[at + i] += height * (1 - left);
+      sums[at + i + 1] += height * left;
+      sums[at + k] -= height * (1 - right);
+      sums[at + k + 1] -= height * right;
+    };
+    const { rows } = this.lanes;
+    bands.forEach((band, index) => {
+      const base = index * each * width, closed = base + (each - 1) * width;
+      for (let r = band.from; r < band.to; r++) {
+        const row = rows[r], { slot } = row;
+        for (const piece of this.lanes.listed(row)) {
+          const kind = piece.running ? 0 : piece.job.situation === "reserved" ? 1 : 2;
+          add(base + (kind * classes + classOf(piece.job)) * width, piece.start, this.lanes.end(piece), piece.cpus);
+        }
+        if (slot.down) add(closed, now, Infinity, row.lanes);
+        else {
+          if (slot.drain) add(closed, Math.max(slot.drain.from, now), Math.min(slot.drain.until ?? Infinity, slot.end ?? Infinity), row.lanes);
+          if (slot.end !== undefined) add(closed, slot.end, Infinity, row.lanes);
+        }
+      }
+      for (let s = 0; s < each; s++) {
+        const at = base + s * width;
+        for (let i = 1; i < n; i++) sums[at + i] += sums[at + i - 1];
+      }
+    });
+    return { sums, width, each };
+  }
+  // Draws bands on a canvas of n columns and so many dots of height, which is returned:
+  // colours[kind][class] and one for what is closed, as numbers for the dots of an image.
+  draw(view, bands, n, classes, classOf, colours, closed) {
+    const { sums, width, each } = this.measure(view, bands, n, classes, classOf);
+    const high = Math.max(1, Math.round(view.height - view.top));
+    if (!this.canvas || this.canvas.width !== n || this.canvas.height !== high) {
+      this.canvas = Object.assign(document.createElement("canvas"), { width: n, height: high });
+      this.image = new ImageData(n, high);
+      this.dots = new Uint32Array(this.image.data.buffer);
+    }
+    this.dots.fill(0);
+    const dots = this.dots;
+    bands.forEach((band, index) => {
+      const y0 = Math.max(0, Math.round(view.y(band.lane) - view.top)), y1 = Math.min(high, Math.round(view.y(band.lane + band.lanes) - view.top));
+      const room = y1 - y0 > 4 ? 1 : 0; // between bands
+      const full = view.y(band.lane + band.lanes) - view.y(band.lane) - room, scale = full / band.lanes;
+      const bottom = Math.round(view.y(band.lane) - view.top + full), base = index * each * width;
+      for (let x = 0; x < n; x++) {
+        let level = 0, y = bottom;
+        for (let s = 0; s < each - 1; s++) {
+          const lanes = sums[base + s * width + x];
+          if (lanes <= 1e-4) continue;
+          level += lanes;
+          const top = Math.max(y0, bottom - Math.round(Math.min(level, band.lanes) * scale));
+          const colour = colours[s];
+          for (; y > top; y--) if (y <= high) dots[(y - 1) * n + x] = colour;
+        }
+        const shut = Math.min(y, y0 + Math.round(sums[base + (each - 1) * width + x] * scale));
+        for (let row = y0; row < shut; row++) dots[row * n + x] = closed;
+      }
+    });
+    this.canvas.getContext("2d").putImageData(this.image, 0, 0);
+    return this.canvas;
+  }
+}
+
+// A machine's name without its domain.
+export const shortened = (name) => (/^[\d.]+$/.test(name) ? name : name.split(".")[0]);

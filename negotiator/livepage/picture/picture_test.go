@@ -1,0 +1,258 @@
+package picture_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/backfill/policies"
+	"github.com/condor-backfill/condor-backfill/condorsim"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/history"
+	"github.com/condor-backfill/condor-backfill/condorsim/input/pools"
+	"github.com/condor-backfill/condor-backfill/configs"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/drains"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
+	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
+)
+
+func builtIn(tb testing.TB, name string) string {
+	tb.Helper()
+	text, err := fs.ReadFile(configs.Files(), name)
+	require.NoError(tb, err)
+	return string(text)
+}
+
+// sink is called with a picture after each cycle.
+type sink struct {
+	tb   testing.TB
+	make func(r *negotiator.Report, s *picture.Scene)
+	seen func(r *negotiator.Report, p *picture.Picture)
+}
+
+// Cycle implements [negotiator.Sink].
+func (s sink) Cycle(r *negotiator.Report) error {
+	n := r.Negotiator()
+	scene := picture.Scene{Outlook: outlook.New(n), Settled: n.Settled().Jobs}
+	for _, j := range n.State().FirstWaiting(1000) {
+		scene.Waiting = append(scene.Waiting, n.Job(j.ID))
+	}
+	if s.make != nil {
+		s.make(r, &scene)
+	}
+	s.seen(r, scene.Picture())
+	return nil
+}
+
+// simulate runs the built-in jobs on four nodes of eight cpus.
+func simulate(tb testing.TB, policy string, s sink) {
+	tb.Helper()
+	s.tb = tb
+	slots, err := pools.Read(strings.NewReader(builtIn(tb, configs.FourNodes)), "pool")
+	require.NoError(tb, err)
+	found, err := formats.Read(strings.NewReader(builtIn(tb, configs.NPB54)), "jobs",
+		condorsim.ReadingFor(slots, formats.Options{Ads: history.Options{Whole: true}}))
+	require.NoError(tb, err)
+	w, err := condorsim.Queued(found, slots, nil)
+	require.NoError(tb, err)
+	spec, err := policies.Named(policy)
+	require.NoError(tb, err)
+	decider, err := backfill.Link(spec, nil)
+	require.NoError(tb, err)
+	_, err = condorsim.Run(tb.Context(), w, negotiator.Config{Policy: decider, Fallback: decider}, nil, s)
+	require.NoError(tb, err)
+}
+
+// TestPicturesAreTrue compares each picture of a simulation with the schedule: who runs and waits, what is
+// in use, and that at no instant a slot has more jobs than cpus.
+func TestPicturesAreTrue(t *testing.T) {
+	for _, policy := range []string{"easy", "slack", "conservative", "maui"} {
+		pictures := 0
+		simulate(t, policy, sink{seen: func(r *negotiator.Report, p *picture.Picture) {
+			pictures++
+			s, h := r.State, p.Head
+			require.Equal(t, int64(s.Now()), h.Now)
+			require.Equal(t, s.Waiting(), h.Waiting)
+			require.Equal(t, s.RunningJobs(), h.Running)
+			require.Zero(t, h.Further)
+			require.Equal(t, 4, h.Slots)
+			running, waiting, reserved := int64(0), 0, 0
+			for i := range p.Jobs {
+				j := &p.Jobs[i]
+				switch j.Situation {
+				case "runs":
+					require.True(t, s.IsRunning(j.ID))
+					running += j.Cpus
+				case "reserved":
+					reserved++
+					fallthrough
+				case "waits":
+					require.True(t, s.IsWaiting(j.ID))
+					waiting++
+					require.Equal(t, waiting, j.Position)
+				}
+				if start, at, planned := s.Planned(j.ID); planned {
+					require.Equal(t, picture.At(start), j.Start)
+					require.Len(t, j.At, len(at))
+				}
+				if latest, promised := s.Guaranteed(j.ID); promised {
+					require.Equal(t, picture.At(latest), j.Guarantee)
+				}
+			}
+			require.Equal(t, s.Use()[0], running)
+			require.Equal(t, s.Waiting(), waiting)
+			require.Equal(t, reserved, h.Reserved)
+			fits(t, p)
+		}})
+		require.Greater(t, pictures, 50)
+	}
+}
+
+// TestPlaysFit draws jobs where plays have them: whatever policies promise and predict, no two jobs are drawn
+// in the same place.
+func TestPlaysFit(t *testing.T) {
+	for _, policy := range []string{"easy", "slack", "pc"} {
+		var twins outlook.Twins
+		t.Cleanup(twins.Close)
+		elsewhere := 0
+		simulate(t, policy, sink{
+			make: func(r *negotiator.Report, s *picture.Scene) {
+				starts, err := twins.Starts(t.Context(), s.Outlook, ahead.Bounds{Rounds: 100_000}, nil)
+				require.NoError(t, err)
+				require.Len(t, starts, r.State.Waiting())
+				s.Told = func(id backfill.JobID) (told picture.Told) {
+					if b, waits := starts[id]; waits {
+						told.Start, told.Played, told.Placement = picture.At(b.At+5), picture.At(b.At), b.Placement
+					}
+					return told
+				}
+			},
+			seen: func(_ *negotiator.Report, p *picture.Picture) {
+				fits(t, p)
+				for _, j := range p.Jobs {
+					if j.Reserved.Known {
+						elsewhere++
+						require.NotEqual(t, j.Start, j.Reserved)
+					}
+				}
+			},
+		})
+		if policy == "slack" {
+			require.Positive(t, elsewhere, "jobs start before their reservations")
+		}
+	}
+}
+
+// fits checks that no slot has more than its cpus in use at any start.
+func fits(tb testing.TB, p *picture.Picture) {
+	tb.Helper()
+	bars := p.Bars()
+	for _, at := range bars {
+		used := map[backfill.SlotID]int64{}
+		for _, other := range bars {
+			if other.Start.At <= at.Start.At && at.Start.At < other.End.At {
+				for _, piece := range other.At {
+					used[piece.Slot] += piece.Cpus
+				}
+			}
+		}
+		for _, slot := range p.Slots {
+			require.LessOrEqual(tb, used[slot.ID], slot.Capacity[0], "on %s at %d", slot.Name, at.Start.At)
+		}
+	}
+}
+
+// TestDifferences checks that a viewer who applies each difference has what the picture has.
+func TestDifferences(t *testing.T) {
+	var last *picture.Picture
+	slots, bars := map[backfill.SlotID]picture.Slot{}, map[backfill.JobID]picture.Bar{}
+	changes, jobs := 0, 0
+	simulate(t, "slack", sink{
+		make: func(r *negotiator.Report, s *picture.Scene) {
+			if now := int64(r.Delta.Now); now > 100 { // a slot is drained meanwhile
+				s.Drains = drains.BookOf([]drains.Drain{{Slot: "slot1@node1.cluster", By: 400, AskedAt: 100}})
+			}
+		},
+		seen: func(_ *negotiator.Report, p *picture.Picture) {
+			if last == nil {
+				last = &picture.Picture{}
+			}
+			text, err := json.Marshal(p.Since(last))
+			require.NoError(t, err)
+			var d picture.Difference
+			require.NoError(t, json.Unmarshal(text, &d))
+			for _, s := range d.Slots {
+				slots[s.ID] = s
+			}
+			for _, b := range d.Jobs {
+				bars[b.ID] = b
+			}
+			for _, id := range d.JobsGone {
+				require.Contains(t, bars, id)
+				delete(bars, id)
+			}
+			changes, jobs = changes+len(d.Jobs), jobs+len(p.Bars())
+			require.Equal(t, p.Slots, slices.SortedFunc(maps.Values(slots), func(a, b picture.Slot) int { return int(a.ID - b.ID) }))
+			require.Len(t, bars, len(p.Bars()))
+			for _, b := range p.Bars() {
+				require.Equal(t, b, bars[b.ID])
+			}
+			require.Empty(t, p.Since(p).Jobs)
+			last = p
+		},
+	})
+	require.Less(t, changes, jobs/2, "differences are smaller than pictures")
+	require.NotNil(t, slots[0].Drain)
+}
+
+// TestTold checks that what is told of a job stands above what the schedule has.
+func TestTold(t *testing.T) {
+	found := false
+	simulate(t, "easy", sink{
+		make: func(_ *negotiator.Report, s *picture.Scene) {
+			s.Told = func(backfill.JobID) picture.Told {
+				return picture.Told{
+					Start: picture.At(5000), Low: picture.At(4000), High: picture.At(backfill.Forever), Reason: "why", Behind: "1.0",
+					Played: picture.At(6000),
+					Placement: backfill.Placement{{Slot: 2, Count: 1}},
+				}
+			}
+		},
+		seen: func(_ *negotiator.Report, p *picture.Picture) {
+			for _, j := range p.Jobs {
+				if j.Situation != "waits" {
+					continue
+				}
+				found = true
+				require.Equal(t, picture.At(6000), j.Start)
+				require.Equal(t, picture.At(5000), j.Likely)
+				require.Equal(t, picture.At(5000), j.Told())
+				require.Equal(t, picture.At(4000), j.Low)
+				require.False(t, j.High.Known, "never is no instant")
+				require.Greater(t, j.End.At, int64(6000))
+				require.Equal(t, backfill.SlotID(2), j.At[0].Slot)
+				require.Equal(t, "why", j.Reason)
+				require.Equal(t, "1.0", j.Behind)
+			}
+		},
+	})
+	require.True(t, found)
+}
+
+// TestFind finds jobs by name, and those of several queues also without the queue.
+func TestFind(t *testing.T) {
+	p := &picture.Picture{Jobs: []picture.Job{
+		{Bar: picture.Bar{Name: "1.0@a"}}, {Bar: picture.Bar{Name: "1.0@b"}}, {Bar: picture.Bar{Name: "2.0@b"}},
+	}}
+	for name, want := range map[string]int{"1.0@b": 1, "1.0": 0, "2.0": 2, "2.0@a": -1, "": -1, "3": -1} {
+		require.Equal(t, want, p.Find(name), name)
+	}
+}
