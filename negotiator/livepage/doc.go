@@ -6,6 +6,7 @@
 //   - serve.go: the web server, behind the guard of package access; send.go;
 //   - hub.go: viewers get each picture as a difference from the last one, by server-sent events; seats.go bounds them;
 //   - names.go: what of names a viewer sees;
+//   - routes.go: what is served, and openapi.json, which describes it;
 //   - api.go: the JSON API behind the page; queue.go: the list of those who wait; pool.go: how the pool is used;
 //   - assets: the page itself, in plain ES modules, which static.go serves with those of package drawing.
 package livepage

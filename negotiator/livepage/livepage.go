@@ -123,18 +123,6 @@ func (s *Server) Show(p *picture.Picture) {
 	s.hub.show(all.masked)
 }
 
-func (s *Server) routes() {
-	static(s.mux)
-	s.mux.HandleFunc("GET /api/v1/picture", s.hub.picture)
-	s.mux.HandleFunc("GET /api/v1/events", s.hub.events)
-	s.mux.HandleFunc("GET /api/v1/queue", s.queue)
-	s.mux.HandleFunc("GET /api/v1/jobs/{job}", s.job)
-	s.mux.HandleFunc("GET /api/v1/promises", s.promises)
-	s.mux.HandleFunc("GET /api/v1/pool", s.pool)
-	s.mux.HandleFunc("POST /api/v1/what-if", s.whatIf)
-	s.mux.HandleFunc("GET /api/v1/me", s.me)
-}
-
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	out.Header().Set("Cache-Control", "no-cache")

@@ -28,6 +28,10 @@ func (s *Server) Hide(aliases *access.Aliases) { s.aliases = aliases }
 
 // shownOf returns a picture with what everybody may see of it.
 func (s *Server) shownOf(p *picture.Picture) *shown {
+	if p.Head.Clocks == nil || p.Head.Problems == nil { // no null in JSON
+		p = with(p, p.Jobs)
+		p.Head.Clocks, p.Head.Problems = notNil(p.Head.Clocks), notNil(p.Head.Problems)
+	}
 	return &shown{p, masked(p, s.aliases.Everyone())}
 }
 
