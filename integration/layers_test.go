@@ -64,6 +64,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
 	{"negotiator/drains", "backfill backfill/inwords", "negotiator"},
 	{"negotiator/instant", "", ""},
+	{"negotiator/livepage/browsertest", "", ""},
 	{"negotiator/livepage/drawing", "", ""},
 	{"negotiator/record", "backfill classad negotiator negotiator/{packed,record/recordv1} plugins/{policyv1,wire}", "backfill/policies"},
 	{"negotiator/record/recordv1", "", ""},
@@ -185,7 +186,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{
 		"condorsim/output/page", "backfill/inwords negotiator/livepage/drawing " +
 			"condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
-		"condorsim/{input/workload,output/page/pagetest}",
+		"condorsim/{input/workload,output/page/pagetest} negotiator/livepage/browsertest",
 	},
 	{"condorsim/output/console", "backfill/inwords condorsim/output/{intervals,metrics,page,results}", ""},
 	{
@@ -198,7 +199,7 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{
 		"condorsim/output/compare/pages", "backfill/inwords negotiator/instant " +
-			"condorsim/output/{chart,compare,metrics,page}", "condorsim/output/{compare/schedules,intervals,page/pagetest,results}",
+			"condorsim/output/{chart,compare,metrics,page}", "condorsim/output/{compare/schedules,intervals,page/pagetest,results} negotiator/livepage/browsertest",
 	},
 	{
 		"condorsim/output/compare/schedules", "backfill condorsim/input/{formats,recorded,workload} negotiator/packed/... " +
@@ -206,7 +207,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/{jobtable,page/pagetest}",
 	},
 	{"condorsim/output/survey", "backfill backfill/inwords negotiator/instant condorsim/input/{history,workload} condorsim/output/{chart,metrics,wholefile}", ""},
-	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant,livepage/drawing} condorsim condorsim/{input,output}/...", ""},
+	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant,livepage/drawing} condorsim condorsim/{input,output}/...", "negotiator/livepage/browsertest"},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
 			"negotiator/{active,cli,config,drains,instant,liveview,outlook,record,source,whatif} condorsim condorsim/input/... " +

@@ -138,7 +138,7 @@ export class JobView {
     const room = Math.max(10, (high - low) * 0.06);
     plot.left = 78;
     plot.scale([all[0].at, until], [low - room, high + room]);
-    plot.across((v) => w.brief(v), timeStepFor(plot.x1 - plot.x0, (plot.right - plot.left) / 90));
+    plot.times(w);
     plot.up((v) => w.brief(v), timeStepFor(plot.y1 - plot.y0, 6));
     const ends = (i) => (i + 1 < all.length ? all[i + 1].at : until);
     all.forEach((e, i) => {

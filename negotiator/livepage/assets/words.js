@@ -6,7 +6,7 @@ const two = (v) => String(v).padStart(2, "0");
 // count is a number with what it counts, such as "1 job" or "1,200 jobs".
 export const count = (n, one, many = one + "s") => number(n) + " " + (n === 1 ? one : many);
 
-export const number = (n) => Number(n).toLocaleString("en", { maximumFractionDigits: Math.abs(n) < 10 ? 2 : 0 });
+export const number = (n) => Number(n).toLocaleString("en", { maximumFractionDigits: Math.abs(n) < 10 ? 2 : Math.abs(n) < 100 ? 1 : 0 });
 
 export const percent = (share, digits = 0) => (share * 100).toFixed(digits) + " %";
 
@@ -109,6 +109,11 @@ export class Words {
   date(day) {
     const [, month, of] = day.split("-").map(Number);
     return of + " " + ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month - 1];
+  }
+  // Tick is an instant on an axis with so many seconds between two: the day at midnight, else the time.
+  tick(t, step) {
+    const { day, time } = this.parts(t), date = /^\d{4}-/.test(day) ? this.date(day) : day;
+    return step >= 86400 || time === "00:00:00" && this.clocks.length ? date : step < 60 ? time : time.slice(0, 5);
   }
   // Away is how far an instant is: "in 2 h", "5 min ago", "now".
   away(t) {
