@@ -60,7 +60,7 @@ export function jobAnswer(app, answer, { today, take } = {}) {
   }
   parts.push(make("p", { class: "big" }, "It would start ", make("b", null, whenever(w, at)), by + "."));
   const says = [];
-  if (j.told_by === "median" && j.p10 !== undefined && j.p90 !== undefined) says.push("In eight of ten cases between " + w.brief(j.p10) + " and " + w.brief(j.p90) + ".");
+  if (j.told_by === "median" && j.p10 !== undefined && j.p90 !== undefined) says.push("In eight of ten cases between " + w.range(j.p10, j.p90, " and ") + ".");
   says.push(j.told_by === "median" ? "By plan, if all jobs run as long as is planned: " + whenever(w, j.start) + "." : "By plan: if all jobs run as long as is planned, and nobody else comes.");
   says.push(j.delayed ? count(j.delayed, "job that waits", "jobs that wait") + " would start later because of it." : "It would delay no job.");
   parts.push(make("p", null, says.join(" ")));

@@ -124,10 +124,15 @@ export class Words {
   // WhyNot is why a job waits: of one with a reservation, when that is for.
   whyNot({ situation, reason }) {
     if (situation !== "reserved" || !reason.startsWith("reserved for ")) return reason;
-    return "for " + reason.slice("reserved for ".length).replace(this.parts(this.now).day.replace("day ", "") + " ", "");
+    return "for " + reason.slice("reserved for ".length).replace(this.parts(this.now).day.replace("day ", "") + " ", "").replace(/(\d\d:\d\d):\d\d [A-Z][\w+-]*$/, "$1");
   }
-  range(low, high) {
-    return low === undefined ? "" : this.brief(low) + " – " + (high === undefined ? "open" : this.brief(high));
+  // Range says two instants alike: both with seconds or none, and a common day once.
+  range(low, high, between = " – ") {
+    if (low === undefined || low === null) return "";
+    if (high === undefined || high === null) return this.brief(low) + between + "open";
+    const a = this.parts(low), b = this.parts(high), far = this.clocks.length && Math.max(Math.abs(low - this.now), Math.abs(high - this.now)) > 600;
+    const ends = far ? 5 : 8, day = a.day === this.parts(this.now).day ? "" : (/^\d{4}-/.test(a.day) ? this.date(a.day) : a.day) + " ";
+    return day + a.time.slice(0, ends) + between + (a.day === b.day ? b.time.slice(0, ends) : this.brief(high));
   }
 }
 
