@@ -66,7 +66,7 @@ func preloads() string {
 	return text
 }
 
-const chartStyle = `html,body{height:100%}body{display:flex;flex-direction:column}main{flex:1;display:flex;padding:.5rem;min-height:0}section{min-width:0}`
+const chartStyle = `@media screen and (min-width:901px){html,body{height:100%}}body{display:flex;flex-direction:column}main{flex:1;display:flex;min-height:0}section{min-width:0}`
 
 const chartScript = `import { Store } from "/assets/store.js";
 import { NowView } from "/assets/now.js";
@@ -606,6 +606,13 @@ func TestChartOnPaper(t *testing.T) {
 	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "chart.pdf"), pdf, 0o600))
 	}
+	_, err = chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	require.NoError(t, err)
+	tab.shot("paper")
+	_, err = chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+	})
+	require.NoError(t, err)
 	tab.settle()
 	inks := value[[]string](tab, "inks")
 	require.NotEqual(t, inks[0], inks[len(inks)-1], "paper is light, the screen is dark again")

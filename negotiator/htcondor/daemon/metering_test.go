@@ -50,7 +50,7 @@ func metered(t *testing.T) *Daemon {
 	require.NoError(t, err)
 	require.NoError(t, o.Accountant.Divide(4, nil))
 	d := New(o)
-	wait, err := d.Web(t.Context(), "127.0.0.1:0")
+	wait, err := d.Web(t.Context(), anywhere, nil)
 	require.NoError(t, err)
 	t.Cleanup(wait)
 	live(t, d)

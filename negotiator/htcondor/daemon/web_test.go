@@ -142,7 +142,7 @@ func TestWebErrors(t *testing.T) {
 	for request, want := range map[string]int{
 		"GET http://here/start-times": 200, "GET http://HERE.pool.test.:8080/start-times": 200,
 		"GET http://10.1.2.3:80/start-times": 200, "GET http://[::1]:80/start-times": 200,
-		"GET http://[::1]/start-times": 200,
+		"GET http://[::1]/start-times":     200,
 		"GET http://evil.test/start-times": 421, "GET http://10.1.2.3.evil.test/start-times": 421,
 		"GET http://evil.test/": 421, "GET http://here/": 404, "GET http://here/start-times/x": 404,
 		"GET http://here//start-times": 404, "POST http://here/start-times": 405, "OPTIONS http://here/metrics": 405,

@@ -30,10 +30,17 @@ class Named {
 const others = 11; // the class of all who have no colour of their own
 
 class Fixed {
-  constructor(names, of) {
-    Object.assign(this, { names, of });
+  constructor(all, of) {
+    Object.assign(this, { all, of, names: [] });
   }
-  learn() {}
+  // Names those that there are.
+  learn(jobs) {
+    this.names = [];
+    for (const job of jobs) {
+      const place = this.of(job);
+      this.names[place] ??= this.all[place];
+    }
+  }
 }
 
 export const situations = ["runs", "matched", "takes over", "scavenges", "reserved", "waits", "held"];
@@ -49,6 +56,6 @@ export const ways = () => ({
   situation: new Fixed(inWords, (job) => Math.max(0, situations.indexOf(job.situation))),
   wait: new Fixed(
     ["no wait", "≤ 1 min", "≤ 10 min", "≤ 1 h", "≤ 4 h", "≤ 1 d", "≤ 3 d", "> 3 d"],
-    (job) => bounds.findIndex((b) => (job.start ?? Infinity) - (job.submit ?? job.start ?? 0) <= b),
+    (job) => bounds.findIndex((b) => (job.likely ?? job.start ?? Infinity) - (job.submit ?? job.start ?? 0) <= b),
   ),
 });

@@ -56,7 +56,7 @@ export class Finder {
       view.choose(null);
       view.state.slot = one;
       view.panel.slot(one, view.store.head.resources);
-      const rows = Math.max(one.lanes * 3, (view.view.height - view.view.top) / 14);
+      const rows = Math.max(one.lanes * 3, (view.view.height - view.view.top) / 8);
       view.view.lanes(one.lane + one.lanes / 2 - rows / 2, one.lane + one.lanes / 2 + rows / 2);
     }
     if (list.length > 1) view.found.textContent = this.at + 1 + " of " + list.length;

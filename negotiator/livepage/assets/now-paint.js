@@ -43,7 +43,10 @@ export class Painter extends Sheet {
     this.ways[this.way].learn(store.jobs.values());
     this.simulated = store.head.simulated;
   }
-  get legend() { return this.ways[this.way].names.map((name, i) => ({ name, colour: this.colours[Math.min(i, this.colours.length - 1)] })); }
+  // The classes that there are, with their colours.
+  get legend() {
+    return this.ways[this.way].names.map((name, i) => ({ name, colour: this.colours[Math.min(i, this.colours.length - 1)] })).filter(Boolean);
+  }
   classOf(job) { return this.ways[this.way].of(job); }
   dim(job) { return this.search !== null && !this.search(job); }
 
@@ -272,6 +275,7 @@ export class Painter extends Sheet {
     if (!first) return;
     const { y, height } = first, middle = y + Math.max(3, height / 2);
     if (job.low !== undefined && job.high !== undefined) this.whisker(c, v.x(job.low), v.x(job.high), middle, this.ink.accent);
+    if (job.reserved !== undefined) this.flag(c, v.x(job.reserved), y, Math.max(height, 8), this.ink.accent);
     if (job.guarantee !== undefined) this.flag(c, v.x(job.guarantee), y, Math.max(height, 8), this.ink.alarm);
   }
 }

@@ -30,7 +30,9 @@ export function facts(job, store, now, says) {
   const row = (name, t, more) => { if (t !== undefined) rows.push([name, says(t), more ?? ago(t)]); };
   const running = runs.has(job.situation);
   row("submitted", job.submit);
-  row(running ? "started" : "expected start", job.start);
+  row(running ? "started" : "expected start", running ? job.start : job.likely ?? job.start);
+  if (!running && job.likely !== undefined) row("drawn from", job.start, "if all jobs run as long as expected");
+  row("reserved from", job.reserved);
   if (!running && job.low !== undefined && job.high !== undefined) {
     rows.push(["in 8 of 10 cases", "from " + says(job.low), "to " + says(job.high)]);
   }
@@ -65,6 +67,7 @@ export class Panel {
     this.element.setAttribute("aria-live", "polite");
   }
   clear() {
+    this.element.classList.remove("full");
     this.title.replaceChildren("Nothing chosen");
     this.list.replaceChildren();
     this.why.textContent = "";
@@ -72,6 +75,7 @@ export class Panel {
     this.hint.hidden = false;
   }
   job(name, job, store, now, reason) {
+    this.element.classList.add("full");
     this.title.replaceChildren("Job ", stranger(name));
     fill(this.list, job ? facts(job, store, now, this.says) : [["", "has no place in the chart", "It has ended, is unknown, or nothing says where it will start."]]);
     this.why.replaceChildren(make("bdi", {}, reason || ""));
@@ -81,6 +85,7 @@ export class Panel {
   }
   slot(row, resources) {
     const { slot } = row;
+    this.element.classList.add("full");
     this.title.replaceChildren("Slot ", stranger(slot.name));
     const rows = slot.capacity.map((n, i) => [resources[i] || "", grouped(n), ""]);
     if (slot.down) rows.unshift(["", "is down", ""]);

@@ -95,8 +95,12 @@ export class NowView {
     if (this.store.head) this.showLegend();
     this.redraw(all);
   }
-  fit() {
+  resize() {
     this.painter.resize();
+    this.view.left = this.view.width < 500 ? 58 : 92;
+  }
+  fit() {
+    this.resize();
     this.pending = all;
     this.draw();
   }
@@ -104,7 +108,7 @@ export class NowView {
   show(args) {
     this.shown = true;
     this.queue = "all";
-    const job = args?.get?.("job") ?? args?.job;
+    const job = args?.query?.get("job");
     if (job) this.wanted = job;
     this.clock ??= setInterval(() => this.tick(), 200);
     this.redraw(all);
@@ -156,7 +160,7 @@ export class NowView {
     const limits = this.limits();
     if (first) {
       this.say(); // what is said takes room, which the canvases do not have
-      this.painter.resize();
+      this.resize();
       view.within(limits);
       view.all();
       this.home();
@@ -177,11 +181,12 @@ export class NowView {
   limits() {
     const { now } = this.store.head;
     let t0 = now - 60, t1 = now + 600;
-    for (const { start, end, guarantee } of this.store.jobs.values()) {
+    for (const { start, end } of this.store.jobs.values()) {
       if (start < t0) t0 = start;
       if (end > t1) t1 = end;
-      if (guarantee > t1) t1 = guarantee;
     }
+    const chosen = this.chosen === null ? null : this.job(this.chosen);
+    t1 = Math.max(t1, chosen?.guarantee ?? t1);
     const margin = (t1 - t0) * 0.01;
     return { t0: t0 - margin, t1: t1 + margin, l0: 0, l1: Math.max(1, this.lanes.total) };
   }
@@ -278,7 +283,10 @@ export class NowView {
     Object.assign(this, { chosen: name, reason: "", asked: 0 });
     Object.assign(this.state, { slot: null, chosen: null, windows: null });
     if (name === null) this.panel.clear();
-    else this.again();
+    else {
+      this.again();
+      this.view.within(this.limits()); // with its guarantee
+    }
     this.redraw(above);
   }
   // Says anew what is chosen.
@@ -316,7 +324,7 @@ export class NowView {
     const [piece] = this.lanes.pieces.get(job.id) || [], { now } = this.store.head;
     if (!piece) return;
     const { view, lanes } = this, end = Math.min(lanes.end(piece), view.limits.t1);
-    const rows = (view.height - view.top) / 14; // as many as can be read
+    const rows = (view.height - view.top) / 8; // as many as can be told apart
     if (!this.painter.detail || view.l1 - view.l0 > rows * 20) {
       const room = Math.max(piece.row.lanes * 3, rows), middle = piece.row.lane + piece.row.lanes / 2;
       view.lanes(middle - room / 2, middle + room / 2);

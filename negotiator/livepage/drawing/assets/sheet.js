@@ -87,7 +87,7 @@ export class Sheet {
       const y = (from + to) / 2;
       if (y < v.top + 4 || y > v.height - 2 || y - last < 14) continue;
       last = y;
-      let text = name;
+      let text = name.length > 40 ? name.slice(0, 40) + "…" : name; // names may be of any length
       while (text.length > 2 && c.measureText(text).width > v.left - 8) text = text.slice(0, -2) + "…";
       c.fillText(text, v.left - 5, y + 4);
     }
