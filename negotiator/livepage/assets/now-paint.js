@@ -41,6 +41,7 @@ export class Painter extends Sheet {
     this.clocks = store.head.clocks || [];
     this.view.top = this.clocks.length ? 34 : 22;
     this.ways[this.way].learn(store.jobs.values());
+    this.copied = false; // what bands are made of
     this.simulated = store.head.simulated;
   }
   // The classes that there are, with their colours.
@@ -83,8 +84,9 @@ export class Painter extends Sheet {
     const all = this.bands.cut(bandHigh / height);
     this.shown = all.filter((band) => band.lane + band.lanes > v.l0 && band.lane < v.l1);
     const n = Math.max(1, Math.round((v.width - v.left) / column)), classes = this.colours.length + 1;
-    const classOf = this.search === null ? (job) => this.classOf(job) : (job) => (this.dim(job) ? classes - 1 : this.classOf(job));
-    const picture = this.bands.draw(v, this.shown, n, classes, classOf, this.dots, this.shut);
+    if (!this.copied) this.bands.copy(classes, this.search === null ? (job) => this.classOf(job) : (job) => (this.dim(job) ? classes - 1 : this.classOf(job)));
+    this.copied = true;
+    const picture = this.bands.draw(v, this.shown, n, this.dots, this.shut);
     c.imageSmoothingEnabled = false;
     c.drawImage(picture, v.left, v.top, v.width - v.left, Math.round(v.height - v.top));
     this.rows(c, this.shown);
