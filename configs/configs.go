@@ -21,7 +21,13 @@
 //	sweeps/*.yaml          matrices of simulations that reproduce studies, for
 //	                       condorsim sweep NAME; each says which figures
 //
-// Read one with
+// Beside them are files for administrators, which no binary has:
+//
+//	grafana/backfill.json  a dashboard for Grafana
+//	prometheus/*.yml       alerts for Prometheus with their tests, and an example of how
+//	                       it scrapes the negotiator
+//
+// Read one of those that are built in with
 //
 //	text, err := fs.ReadFile(configs.Files(), configs.FourNodes)
 package configs

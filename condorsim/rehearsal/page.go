@@ -226,7 +226,7 @@ func (v *page) toldOf(s *snapshot, id backfill.JobID) (t picture.Told) {
 		t.Behind = v.p.name(reason.Behind)
 	}
 	if begins, known := s.told[id]; known {
-		t.Start, t.Placement = picture.At(begins.At), begins.Placement
+		t.Start, t.Played, t.Placement = picture.At(begins.At), picture.At(begins.At), begins.Placement
 	}
 	if r, known := s.ranges[id]; known && r.Mid < backfill.Forever {
 		t.Start, t.Low, t.High = picture.At(r.Mid), picture.At(r.Low), picture.At(r.High)

@@ -188,7 +188,7 @@ func rowOf(j *picture.Job) Row {
 	r := Row{
 		Jobs: 1, ID: int64(j.ID), Name: j.Name, Owner: j.Owner, Group: j.Group, Autocluster: strconv.Itoa(j.Autocluster),
 		Situation: j.Situation, Position: j.Position, Cpus: j.Cpus, Chunks: j.Chunks, Requested: j.Requested,
-		Predicted: j.Predicted, Submit: j.Submit, Start: j.Start, End: j.End, Low: j.Low, High: j.High, Guarantee: j.Guarantee,
+		Predicted: j.Predicted, Submit: j.Submit, Start: j.Told(), End: j.End, Low: j.Low, High: j.High, Guarantee: j.Guarantee,
 		Reason: j.Reason, Behind: j.Behind, Places: j.Places, Memory: j.Memory, Gpus: j.Gpus,
 	}
 	return r

@@ -28,7 +28,7 @@ func (m *Meter) Describe(c chan<- *prometheus.Desc) {
 		c <- desc
 	}
 	if m.o.Alone {
-		for _, desc := range []*prometheus.Desc{cyclesTotal, fallbackInUse, brokenTotal, slotsNow, jobsNow, startedLast} {
+		for _, desc := range []*prometheus.Desc{cyclesTotal, fallbackInUse, brokenTotal, slotsNow, jobsNow, startedLast, phaseSeconds} {
 			c <- desc
 		}
 	}
@@ -166,6 +166,9 @@ func (t *totals) collect(
 	gauge(fallbackInUse, fallback)
 	gauge(slotsNow, float64(t.slots))
 	gauge(startedLast, float64(t.started))
+	for _, phase := range t.phases {
+		gauge(phaseSeconds, phase.Took.Seconds(), phase.Name)
+	}
 	for situation, n := range map[string]int{
 		"idle": t.idle, "running": t.running, "reserved": t.reserved, "beyond_depth": t.beyond, "unplanned": t.unplanned,
 	} {

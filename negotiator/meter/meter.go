@@ -39,6 +39,7 @@ type totals struct {
 	cycles, slots, started, running, idle, reserved, beyond, unplanned int
 	fallback                                                           bool
 	broken                                                             map[string]int
+	phases                                                             []Phase
 }
 
 // Phase is a part of a cycle, and how long it took.
@@ -127,6 +128,7 @@ func (m *Meter) Cycle(c Cycle) {
 		m.wait(r)
 	}
 	m.count(r)
+	m.totals.phases = c.Phases
 	m.last, m.seen = &c, nil
 	m.last.Report = nil // it is valid until the next cycle
 }

@@ -47,6 +47,7 @@ var (
 	slotsNow      = describes("slots", "Slots in the pool, as of the last cycle.")
 	jobsNow       = describes("jobs", "Jobs by situation: idle, running, reserved, beyond_depth, unplanned.", "situation")
 	startedLast   = describes("started", "Jobs that the last cycle started.")
+	phaseSeconds  = describes("phase_seconds", "How long each phase of the last cycle took.", "phase")
 )
 
 // histogram makes a histogram of seconds from least to most, which doubles the bounds of its classic buckets

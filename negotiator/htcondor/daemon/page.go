@@ -47,7 +47,7 @@ func (d *Daemon) show(f *forecaster, told *Forecast) {
 			Reason: j.Why(time.Local), Behind: j.Behind,
 		}
 		if b, found := foreseen[id]; found {
-			t.Placement = b.placement
+			t.Played, t.Placement = picture.At(b.at), b.placement
 		}
 		return t
 	}

@@ -11,12 +11,14 @@ export class Chart {
     Object.assign(this, { height, paint, label });
     this.box = make("div", { class: "plot" });
     this.element = make("figure", null, this.box);
-    this.watch = new ResizeObserver(() => this.draw());
+    // To draw while sizes are observed would change them again.
+    this.watch = new ResizeObserver(() => requestAnimationFrame(() => { if (this.box.clientWidth !== this.drawn) this.draw(); }));
     this.watch.observe(this.box);
   }
   draw() {
     const width = Math.floor(this.box.clientWidth);
     if (width < 40) return;
+    this.drawn = this.box.clientWidth;
     const plot = new Plot(width, this.height, this.label);
     this.paint(plot);
     this.box.replaceChildren(plot.svg);

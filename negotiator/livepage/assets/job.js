@@ -92,7 +92,10 @@ export class JobView {
   }
   facts(r) {
     const w = this.app.words, waits = ["waits", "reserved", "held"].includes(r.situation);
-    const why = !waits || !r.reason ? "" : make("span", null, prose(r.reason), r.behind && [" Behind ", jobLink(r.behind, 40), "."]);
+    // Of a job with a reservation the reason is when that is for: what keeps it from starting is that others are first.
+    const reserved = r.situation === "reserved" && r.reason.startsWith("reserved for ");
+    const why = !waits || !r.reason ? "" : make("span", null, ...(reserved ? ["What it needs is in use, or kept for jobs before it. It has a reservation ", prose(w.whyNot(r)), ", and starts sooner if others end sooner."] : [prose(r.reason)]),
+      r.behind ? [" It waits behind ", jobLink(r.behind, 40), "."] : "");
     const links = make("span", null, make("a", { href: "#/now?job=" + encodeURIComponent(wellFormed(r.job)) }, "Show it in the chart"),
       r.owner && waits && [" · ", make("a", { href: "#/queue?" + new URLSearchParams({ owner: wellFormed(r.owner), alike: "0" }) }, "All that wait of this owner")]);
     return definitions([
@@ -126,8 +129,13 @@ export class JobView {
   // steps draws what was told as steps: when it was told across, the start that was told upwards.
   steps(plot, all) {
     const w = this.app.words, came = all.at(-1).came, until = came ? all.at(-1).at : Math.max(w.now, all.at(-1).at);
-    const values = all.flatMap((e) => [e.start, e.low, e.high, e.guarantee]).filter((v) => v !== undefined);
-    const low = Math.min(...values), high = Math.max(...values), room = Math.max(60, (high - low) * 0.06);
+    const values = all.flatMap((e) => [e.start, e.low, e.high]).filter((v) => v !== undefined);
+    const low = Math.min(...values), latest = Math.max(0, ...all.map((e) => e.guarantee ?? 0));
+    let high = Math.max(...values);
+    // A guarantee that is far off would press the rest flat: it is said instead.
+    const far = latest > high + 2 * Math.max(60, high - low);
+    if (!far) high = Math.max(high, latest);
+    const room = Math.max(10, (high - low) * 0.06);
     plot.left = 78;
     plot.scale([all[0].at, until], [low - room, high + room]);
     plot.across((v) => w.brief(v), timeStepFor(plot.x1 - plot.x0, (plot.right - plot.left) / 90));
@@ -148,7 +156,8 @@ export class JobView {
         }
       });
     };
-    line("guarantee", "line guarantee");
+    if (!far) line("guarantee", "line guarantee");
+    else plot.text(plot.right, plot.top + 10, "guaranteed by " + w.brief(latest) + " ↑", { "text-anchor": "end", class: "tick" });
     line("start", "line told");
     if (came) plot.dot(all.at(-1).at, all.at(-1).start, "came", "It started at " + w.text(all.at(-1).start), 5);
   }

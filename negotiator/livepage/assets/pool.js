@@ -57,8 +57,8 @@ export class PoolView {
     this.shapesCard = card("Queue by shape", this.shapes.element);
     this.cyclesCard = card("Cycles", this.phases, this.cycles.element);
     this.historyCard = card("Over time", make("div", { class: "keys-here" }), this.use.element, key([["k-guarantee", "run"], ["k-line", "wait"]]), this.jobs.element);
-    this.body.append(make("h1", null, "Pool"), this.top, make("div", { class: "columns" }, card("Use", this.resources), this.historyCard), card("Users", this.users.element),
-      make("div", { class: "columns" }, this.shapesCard, this.cyclesCard), card("Policy in charge", this.policy), this.broken);
+    this.body.append(make("h1", null, "Pool"), this.top, this.broken, make("div", { class: "columns" }, make("div", null, card("Use", this.resources), card("Policy in charge", this.policy)), this.historyCard),
+      card("Users", this.users.element), make("div", { class: "columns" }, this.shapesCard, this.cyclesCard));
   }
   show() { this.fresh.start(); }
   hide() { this.fresh.stop(); }
@@ -73,14 +73,16 @@ export class PoolView {
       [number(h.reserved_idle), "cpus reserved and idle"], f && [number(f.cpus), "cpus are idle"], f && [number(f.usable), "idle and of use to a job that waits"], f && [number(f.largest), "idle on the emptiest slot"],
       a.queue_ends !== undefined && [w.brief(a.queue_ends), "the queue ends, " + w.away(a.queue_ends)],
     ]));
-    replace(this.resources, a.resources.map((r) => {
+    replace(this.resources, a.resources.filter((r) => r.capacity || r.use).map((r) => {
       const share = r.capacity ? r.use / r.capacity : 0;
       return make("div", { class: "resource" }, make("p", null, make("b", null, name(r.name, 24)), " ", make("span", { class: "right" }, percent(share), make("small", null, " " + resource(r.name, r.use) + " of " + resource(r.name, r.capacity)))),
         bar(share, r.capacity ? (r.reserved_idle ?? 0) / r.capacity : 0, r.name + ": " + percent(share) + " in use"), r.reserved_idle ? make("p", { class: "hint" }, "Hatched: " + resource(r.name, r.reserved_idle) + " idle, as reservations will take them.") : "");
     }));
-    replace(this.historyCard.querySelector(".keys-here"), key(a.resources.slice(0, 4).map((r, i) => ["s" + i, r.name])));
+    replace(this.historyCard.querySelector(".keys-here"), key(a.resources.slice(0, 4).flatMap((r, i) => (r.capacity ? [["s" + i, r.name]] : []))));
     this.historyCard.hidden = a.history.length < 2;
-    this.users.show(a.users.slice(0, 500));
+    const users = a.users.slice(0, 500);
+    for (const key of ["group", "deserved", "priority"]) this.users.hide(key, !users.some((u) => u[key]));
+    this.users.show(users);
     this.shapesCard.hidden = !a.queue?.length;
     this.shapes.show((a.queue ?? []).slice(0, 100));
     this.governs(a);
@@ -94,7 +96,7 @@ export class PoolView {
     replace(this.policy, definitions([
       ["Policy", make("b", null, name(p.name, 60))], p.fallback && ["Decides instead", make("span", { class: "mark bad" }, name(p.fallback, 60))], ["Why", p.why && prose(p.why)],
       ["Order of the queue", name(p.order, 120)], ["Guarantees", p.guarantees ? "yes: jobs are promised a latest start" : "no"],
-    ]), p.text && make("pre", { dir: "auto" }, p.text),
+    ]), p.text && make("details", null, make("summary", null, "What it does, and its options"), make("pre", { dir: "auto" }, p.text)),
     plugins?.length ? [make("h3", null, "Plugins"), make("ul", { class: "plain" }, plugins.map((plugin) => make("li", null, name(plugin.name, 80), ": ", prose(plugin.state))))] : "");
     replace(this.broken, problems?.length ? card("Problems", make("ul", { class: "plain" }, problems.map((line) => make("li", { dir: "auto" }, line)))) : "");
   }
@@ -140,7 +142,7 @@ export class PoolView {
     plot.scale([0, 1], [0, 1]);
     this.time(plot);
     plot.up((v) => percent(v), 0.25);
-    a.resources.slice(0, 4).forEach((r, i) => plot.path(a.history.map((s) => [s.at, r.capacity ? Math.min(1, (s.use[i] ?? 0) / r.capacity) : 0]), "curve c" + i, { steps: true }));
+    a.resources.slice(0, 4).forEach((r, i) => r.capacity && plot.path(a.history.map((s) => [s.at, r.capacity ? Math.min(1, (s.use[i] ?? 0) / r.capacity) : 0]), "curve c" + i, { steps: true }));
   }
   crowd(plot) {
     const a = this.answer;

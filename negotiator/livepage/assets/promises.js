@@ -28,7 +28,7 @@ export class PromisesView {
         { key: "jobs", title: "Told starts", number: true, text: (l) => number(l.jobs) },
         { key: "median", title: "Median error", number: true, text: (l) => (l.jobs ? duration(l.median) : "–") },
         { key: "p90", title: "9 of 10 within", number: true, text: (l) => (l.jobs ? duration(l.p90) : "–") },
-        { key: "bias", title: "Mean: later by", number: true, text: (l) => (l.jobs ? duration(l.bias) : "–"), why: "Below zero: jobs start earlier than they are told" },
+        { key: "bias", title: "Later by, mean", number: true, text: (l) => (l.jobs ? duration(l.bias) : "–"), why: "Below zero: jobs start earlier than they are told" },
         { key: "m", title: "Within 1 min", number: true, text: (l) => (l.jobs ? percent(l.within_1m) : "–") },
         { key: "t", title: "Within 10 min", number: true, text: (l) => (l.jobs ? percent(l.within_10m) : "–") },
         { key: "r", title: "In the range", number: true, text: (l) => (l.ranged ? percent(l.within_range) : "–"), why: "Of those that were told a range; eight of ten are to be" },
@@ -58,7 +58,7 @@ export class PromisesView {
     this.guarantees = card("Guarantees", this.causes, this.broken.element);
     this.late = card("Who was delayed by whom", this.delays.element);
     const calibrated = this.calibrated = card("Are ranges as wide as they should be?", key([["k-grid", "as it should be"], ["k-line", "what came"]]), this.calibration.element, make("p", { class: "hint" }, "Below the line, starts came later than ranges said; above it, earlier."));
-    this.body.append(this.numbers, make("div", { class: "columns" }, card("Told and came", key([["mark-asked", "a job: told when it came, and how far off that was"]]), this.scatter.element), calibrated),
+    this.body.append(this.numbers, make("div", { class: "columns" }, card("Told and came", key([["mark-asked", "a job, by when it started, and how much later than it was told at first"], ["k-band", "within 10 min"]]), this.scatter.element), calibrated),
       card("By lead time", this.leads.element), this.guarantees, this.late, card("The last starts", make("details", null, make("summary", null, "As a table"), this.starts.element)));
   }
   show() { this.fresh.start(); }
@@ -100,7 +100,7 @@ export class PromisesView {
     const offs = a.starts.map((s) => bent(s.started - s.told)), most = Math.max(bent(600), ...offs), least = Math.min(bent(-600), ...offs);
     plot.left = 74;
     plot.scale([Math.min(...a.starts.map((s) => s.started)), Math.max(...a.starts.map((s) => s.started))], [least * 1.08, most * 1.08]);
-    plot.add("rect", { x: plot.left, width: plot.right - plot.left, y: plot.y(bent(600)), height: plot.y(bent(-600)) - plot.y(bent(600)), class: "band" });
+    plot.add("rect", { x: plot.left, width: plot.right - plot.left, y: plot.y(bent(600)), height: plot.y(bent(-600)) - plot.y(bent(600)), class: "band calm" });
     plot.across((v) => w.brief(v), timeStepFor(plot.x1 - plot.x0, (plot.right - plot.left) / 90));
     for (const mark of marks.flatMap((m) => (m ? [m, -m] : [0]))) {
       const y = bent(mark);

@@ -43,7 +43,7 @@ export class QueueView {
         { key: "guarantee", title: "Guarantee", sort: "guarantee", text: (r) => at(r.guarantee), why: "The latest start that it was promised" },
         { key: "reason", title: "Why not yet", wide: true, text: (r) => r.situation + "\n" + r.reason + "\n" + (r.behind ?? ""), node: (r) => this.reason(r) },
         { key: "cpus", title: "Asks for", sort: "cpus", text: (r) => requests(r) },
-        { key: "requested", title: "For", sort: "requested", text: (r) => duration(r.requested) + (r.predicted ? ", runs about " + duration(r.predicted) : "") },
+        { key: "requested", title: "For", sort: "requested", text: (r) => duration(r.requested) + (r.predicted ? "\nabout " + duration(r.predicted) : ""), node: (r) => [duration(r.requested), r.predicted && make("small", null, " runs about " + duration(r.predicted))].filter(Boolean) },
         { key: "submit", title: "Waits since", sort: "submit", text: (r) => at(r.submit) },
         { key: "places", title: "On", text: (r) => r.places ?? "", node: (r) => name(r.places, 32) },
       ],
@@ -69,7 +69,7 @@ export class QueueView {
   reason(r) {
     const parts = [];
     if (r.situation !== "waits") parts.push(make("span", { class: r.situation === "held" ? "mark bad" : "mark good" }, situations[r.situation] ?? r.situation), " ");
-    parts.push(prose(r.reason));
+    parts.push(prose(this.app.words.whyNot(r)));
     if (r.behind && !r.reason.includes(r.behind)) parts.push(" behind ", jobLink(r.behind, 24));
     return parts;
   }
@@ -134,6 +134,7 @@ export class QueueView {
     this.options(this.owner, a.owners, "all");
     this.options(this.group, a.groups, "all");
     this.reflect();
+    for (const key of ["places", "range", "guarantee"]) this.table.hide(key, a.rows.length > 0 && !a.rows.some((r) => r[key === "range" ? "low" : key]));
     const top = this.table.element.scrollTop;
     this.table.show(a.rows);
     this.table.element.scrollTop = top;

@@ -51,6 +51,8 @@ export class Table {
       else this.body.insertBefore(line.row, before);
     });
   }
+  // hide leaves a column out, or has it again.
+  hide(key, hidden) { this.table.classList.toggle("no-" + (this.columns.findIndex((c) => c.key === key) + 1), hidden); }
   line() {
     const cells = this.columns.map((column, i) => make(i === 0 ? "th" : "td", {
       scope: i === 0 ? "row" : undefined, class: [column.number ? "n" : "", column.wide ? "wide" : ""].join(" ").trim() || undefined, "data-of": column.title,

@@ -100,7 +100,7 @@ export class Words {
   brief(t) {
     if (t === undefined || t === null) return "–";
     const { day, time } = this.parts(t), here = this.parts(this.now);
-    const short = Math.abs(t - this.now) > 600 ? time.slice(0, 5) : time;
+    const short = this.clocks.length && Math.abs(t - this.now) > 600 ? time.slice(0, 5) : time;
     if (day === here.day) return short;
     const year = /^\d{4}-/.test(day) && day.slice(0, 5) === here.day.slice(0, 5);
     return (year ? this.date(day) : day) + " " + short;
@@ -115,6 +115,11 @@ export class Words {
     const s = t - this.now;
     if (Math.abs(s) < 1) return "now";
     return s > 0 ? "in " + duration(s) : duration(-s) + " ago";
+  }
+  // WhyNot is why a job waits: of one with a reservation, when that is for.
+  whyNot({ situation, reason }) {
+    if (situation !== "reserved" || !reason.startsWith("reserved for ")) return reason;
+    return "for " + reason.slice("reserved for ".length).replace(this.parts(this.now).day.replace("day ", "") + " ", "");
   }
   range(low, high) {
     return low === undefined ? "" : this.brief(low) + " – " + (high === undefined ? "open" : this.brief(high));

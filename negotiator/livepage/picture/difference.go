@@ -66,6 +66,6 @@ func sameSlot(a, b *Slot) bool {
 
 func sameBar(a, b *Bar) bool {
 	return a.Name == b.Name && a.Owner == b.Owner && a.Group == b.Group && a.Situation == b.Situation &&
-		a.Cpus == b.Cpus && a.Submit == b.Submit && a.Start == b.Start && a.End == b.End && a.Low == b.Low &&
-		a.High == b.High && a.Guarantee == b.Guarantee && slices.Equal(a.At, b.At)
+		a.Cpus == b.Cpus && a.Submit == b.Submit && a.Start == b.Start && a.End == b.End && a.Likely == b.Likely &&
+		a.Reserved == b.Reserved && a.Low == b.Low && a.High == b.High && a.Guarantee == b.Guarantee && slices.Equal(a.At, b.At)
 }

@@ -150,8 +150,15 @@ type Bar struct {
 	Situation string `json:"situation"`
 	Cpus      int64  `json:"cpus"` // of all chunks
 	Submit    int64  `json:"submit"`
-	Start     Moment `json:"start,omitzero"`
-	End       Moment `json:"end,omitzero"`
+	// Start and End are those of the play in which all jobs run for as long as they are taken to; so jobs
+	// that are drawn by them are never in each other's way. A job that no play reaches has those of its
+	// reservation, and one that runs its actual start.
+	Start Moment `json:"start,omitzero"`
+	End   Moment `json:"end,omitzero"`
+	// Likely is the start that a waiting job is told, if that is another one: the middle of many futures.
+	// Reserved is the start of its reservation, if that is another one than Start.
+	Likely   Moment `json:"likely,omitzero"`
+	Reserved Moment `json:"reserved,omitzero"`
 	// Low and High are where a waiting job starts in eight of ten futures. Of a job that runs, High is
 	// when it ends at the latest, if that is later than expected.
 	Low       Moment `json:"low,omitzero"`
@@ -191,6 +198,14 @@ func (p *Picture) Find(name string) int {
 	return -1
 }
 
+// Told is the start that the job is told, or its actual one.
+func (b *Bar) Told() Moment {
+	if b.Likely.Known {
+		return b.Likely
+	}
+	return b.Start
+}
+
 // Waits reports whether the job has not started.
 func (b *Bar) Waits() bool {
 	return b.Situation == backfill.Waits.String() || b.Situation == backfill.Reserved.String() ||
@@ -201,8 +216,8 @@ func (b *Bar) Waits() bool {
 func (p *Picture) starts() func(backfill.JobID) (backfill.Time, bool) {
 	all := make(map[backfill.JobID]backfill.Time, len(p.Jobs))
 	for i := range p.Jobs {
-		if j := &p.Jobs[i]; j.Waits() && j.Start.Known {
-			all[j.ID] = backfill.Time(j.Start.At)
+		if j := &p.Jobs[i]; j.Waits() && j.Told().Known {
+			all[j.ID] = backfill.Time(j.Told().At)
 		}
 	}
 	return func(id backfill.JobID) (start backfill.Time, known bool) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
@@ -115,6 +116,41 @@ func TestPicturesAreTrue(t *testing.T) {
 	}
 }
 
+// TestPlaysFit draws jobs where plays have them: whatever policies promise and predict, no two jobs are drawn
+// in the same place.
+func TestPlaysFit(t *testing.T) {
+	for _, policy := range []string{"easy", "slack", "pc"} {
+		var twins outlook.Twins
+		t.Cleanup(twins.Close)
+		elsewhere := 0
+		simulate(t, policy, sink{
+			make: func(r *negotiator.Report, s *picture.Scene) {
+				starts, err := twins.Starts(t.Context(), s.Outlook, ahead.Bounds{Rounds: 100_000}, nil)
+				require.NoError(t, err)
+				require.Len(t, starts, r.State.Waiting())
+				s.Told = func(id backfill.JobID) (told picture.Told) {
+					if b, waits := starts[id]; waits {
+						told.Start, told.Played, told.Placement = picture.At(b.At+5), picture.At(b.At), b.Placement
+					}
+					return told
+				}
+			},
+			seen: func(_ *negotiator.Report, p *picture.Picture) {
+				fits(t, p)
+				for _, j := range p.Jobs {
+					if j.Reserved.Known {
+						elsewhere++
+						require.NotEqual(t, j.Start, j.Reserved)
+					}
+				}
+			},
+		})
+		if policy == "slack" {
+			require.Positive(t, elsewhere, "jobs start before their reservations")
+		}
+	}
+}
+
 // fits checks that no slot has more than its cpus in use at any start.
 func fits(tb testing.TB, p *picture.Picture) {
 	tb.Helper()
@@ -185,6 +221,7 @@ func TestTold(t *testing.T) {
 			s.Told = func(backfill.JobID) picture.Told {
 				return picture.Told{
 					Start: picture.At(5000), Low: picture.At(4000), High: picture.At(backfill.Forever), Reason: "why", Behind: "1.0",
+					Played: picture.At(6000),
 					Placement: backfill.Placement{{Slot: 2, Count: 1}},
 				}
 			}
@@ -195,10 +232,12 @@ func TestTold(t *testing.T) {
 					continue
 				}
 				found = true
-				require.Equal(t, picture.At(5000), j.Start)
+				require.Equal(t, picture.At(6000), j.Start)
+				require.Equal(t, picture.At(5000), j.Likely)
+				require.Equal(t, picture.At(5000), j.Told())
 				require.Equal(t, picture.At(4000), j.Low)
 				require.False(t, j.High.Known, "never is no instant")
-				require.Greater(t, j.End.At, int64(5000))
+				require.Greater(t, j.End.At, int64(6000))
 				require.Equal(t, backfill.SlotID(2), j.At[0].Slot)
 				require.Equal(t, "why", j.Reason)
 				require.Equal(t, "1.0", j.Behind)

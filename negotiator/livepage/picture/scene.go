@@ -34,24 +34,29 @@ type Scene struct {
 
 // Told is what is told of a job beside what the schedule has. What is zero is not told.
 type Told struct {
-	Situation        string
+	Situation string
+	// Start is the start that the job is told, and Low and High its range.
 	Start, Low, High Moment
-	Placement        backfill.Placement // of a job without a reservation, or that will start elsewhere
-	Reason, Behind   string
+	// Played is when it starts in the play in which all jobs run for as long as they are taken to, and
+	// Placement where.
+	Played         Moment
+	Placement      backfill.Placement
+	Reason, Behind string
 }
 
 // maker makes one picture.
 type maker struct {
 	Scene
 	state   *backfill.State
-	queues  bool // jobs are of several queues, whose names tell them apart
+	ends    func(j *backfill.Job, started backfill.Time) backfill.Time // as plays expect them
+	queues  bool                                                       // jobs are of several queues, whose names tell them apart
 	picture *Picture
 }
 
 // Picture makes the picture.
 func (s Scene) Picture() *Picture {
 	state := s.Outlook.State()
-	m := maker{Scene: s, state: state, picture: &Picture{Head: s.Head}}
+	m := maker{Scene: s, state: state, ends: s.Outlook.Start().End, picture: &Picture{Head: s.Head}}
 	m.queues = m.severalQueues()
 	m.slots()
 	m.jobs()
@@ -186,21 +191,40 @@ func (m *maker) add(c negotiator.JobCheckpoint, position int) {
 		j.Guarantee = At(c.Guarantee)
 	}
 	if c.Running {
-		if latest := c.Start + cmp.Or(core.Limit, core.Estimate); latest > c.End {
+		if !c.Pinned && !c.Yields {
+			j.End = At(m.ends(core, c.Start))
+		}
+		if latest := max(c.End, c.Start+cmp.Or(core.Limit, core.Estimate)); int64(latest) > j.End.At {
 			j.High = At(latest)
 		}
-	} else if told.Start.Known {
-		runs := m.Outlook.RunTime(core)
-		if placement == nil || told.Start != j.Start {
-			j.End = At(backfill.Time(told.Start.At) + runs)
-		}
-		j.Start, j.Low, j.High = told.Start, told.Low, told.High
-		if told.Placement != nil && (placement == nil || c.Start != backfill.Time(told.Start.At)) {
-			placement = told.Placement
-		}
+	} else if placed := m.expect(&j, core, told); placed != nil {
+		placement = placed
 	}
 	m.place(&j, core, placement)
 	m.picture.Jobs = append(m.picture.Jobs, j)
+}
+
+// expect sets when a job that waits is expected to start, by what is told of it, and returns where; nil:
+// where its reservation is.
+func (m *maker) expect(j *Job, core *backfill.Job, told Told) backfill.Placement {
+	reserved, placement := j.Start, backfill.Placement(nil)
+	j.Low, j.High = told.Low, told.High
+	if told.Played.Known && told.Placement != nil && told.Played.At >= int64(m.state.Now()) {
+		j.Start, placement = told.Played, told.Placement
+	} else if !j.Start.Known {
+		j.Start = told.Start
+	}
+	if !j.Start.Known {
+		return nil
+	}
+	if j.Start != reserved {
+		j.Reserved = reserved
+		j.End = At(m.ends(core, backfill.Time(j.Start.At)))
+	}
+	if told.Start.Known && told.Start != j.Start {
+		j.Likely = told.Start
+	}
+	return placement
 }
 
 // placed returns where a job runs or is planned to run.

@@ -40,7 +40,7 @@ func (l *Ledger) blame(p *picture.Picture) func(*picture.Job, Entry) string {
 	var on map[backfill.SlotID][]*picture.Job // who is on each slot now
 	return func(j *picture.Job, before Entry) string {
 		old := was[j.ID]
-		if old == nil || !before.Start.Known || !j.Start.Known || j.Start.At-before.Start.At < leastDelay {
+		if old == nil || !old.Start.Known || !before.Start.Known || !j.Told().Known || j.Told().At-before.Start.At < leastDelay {
 			return ""
 		}
 		if on == nil {
@@ -64,8 +64,8 @@ func covers(j *picture.Job, at int64) bool {
 func (l *Ledger) explain(
 	j, old *picture.Job, before Entry, p *picture.Picture, on map[backfill.SlotID][]*picture.Job, was map[backfill.JobID]*picture.Job,
 ) string {
-	at := max(before.Start.At, p.Head.Now)
-	moved := j.Start.At - before.Start.At
+	at := max(old.Start.At, p.Head.Now)
+	moved := j.Told().At - before.Start.At
 	news, longer := map[*picture.Job]int64{}, map[*picture.Job]int64{}
 	for _, piece := range old.At {
 		for _, other := range on[piece.Slot] {
@@ -73,9 +73,9 @@ func (l *Ledger) explain(
 				continue
 			}
 			switch earlier := was[other.ID]; {
-			case earlier == nil || !covers(earlier, before.Start.At) && earlier.Waits():
+			case earlier == nil || !covers(earlier, old.Start.At) && earlier.Waits():
 				news[other] += piece.Cpus
-			case !earlier.Waits() && earlier.End.Known && earlier.End.At <= before.Start.At:
+			case !earlier.Waits() && earlier.End.Known && earlier.End.At <= old.Start.At:
 				longer[other] += piece.Cpus
 			}
 		}

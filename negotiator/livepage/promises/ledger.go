@@ -151,7 +151,7 @@ func (l *Ledger) See(p *picture.Picture) {
 func (l *Ledger) tell(j *picture.Job, now int64, blame func(*picture.Job, Entry) string) {
 	t := l.waiting[j.ID]
 	if t == nil {
-		if len(l.waiting) >= mostTold || !j.Start.Known && !j.Guarantee.Known {
+		if len(l.waiting) >= mostTold || !j.Told().Known && !j.Guarantee.Known {
 			return
 		}
 		t = &told{job: j.Name, owner: j.Owner}
@@ -161,7 +161,7 @@ func (l *Ledger) tell(j *picture.Job, now int64, blame func(*picture.Job, Entry)
 		t.guaranteed = true
 		l.given++
 	}
-	e := Entry{At: now, Start: j.Start, Low: j.Low, High: j.High, Guarantee: j.Guarantee}
+	e := Entry{At: now, Start: j.Told(), Low: j.Low, High: j.High, Guarantee: j.Guarantee}
 	if n := len(t.entries); n > 0 {
 		if last := t.entries[n-1]; last.Start == e.Start && last.Low == e.Low && last.High == e.High && last.Guarantee == e.Guarantee {
 			return
