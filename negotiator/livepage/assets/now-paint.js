@@ -56,13 +56,17 @@ export class Painter extends Sheet {
     const v = this.view, [from, to] = this.lanes.seen(v.l0, v.l1);
     if ((to - from) * least > v.height - v.top) return true;
     let pieces = 0;
-    for (let i = from; i < to; i++) pieces += this.lanes.rows[i].pieces.length;
+    for (let i = from; i < to; i++) {
+      const row = this.lanes.rows[i];
+      pieces += row.pieces.length * (Math.min(v.l1, row.lane + row.lanes) - Math.max(v.l0, row.lane)) / row.lanes;
+    }
     return pieces > most;
   }
   draw() {
     const c = this.context(this.base);
     this.drawn = 0;
-    this.times(c, this.clocks, this.clocks.length ? (t, step) => this.timeOfDay(t, step) : tickOf);
+    if (this.clocks.length) this.times(c, this.clocks, (t, step) => this.timeOfDay(t, step), clockOf(this.clocks, this.view.t0).shift);
+    else this.times(c, this.clocks);
     this.detail = !this.banded();
     if (this.detail) this.details(c);
     else this.drawBands(c);
