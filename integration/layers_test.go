@@ -64,7 +64,18 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/outlook", "backfill backfill/{ahead,estimate} negotiator", "classad backfill/policies"},
 	{"negotiator/drains", "backfill backfill/inwords", "negotiator"},
 	{"negotiator/instant", "", ""},
+	{
+		"negotiator/livepage", "backfill classad negotiator/matchmaker negotiator/htcondor/{security,server} negotiator/meter/shapes " +
+			"negotiator/livepage/{access,drawing,picture,promises}",
+		"condorsim/output/page/pagetest negotiator/instant",
+	},
+	{"negotiator/livepage/access", "", ""},
 	{"negotiator/livepage/drawing", "", ""},
+	{
+		"negotiator/livepage/picture", "backfill negotiator negotiator/{drains,instant,outlook} negotiator/meter/shapes",
+		"backfill/... condorsim condorsim/input/... configs",
+	},
+	{"negotiator/livepage/promises", "backfill negotiator/livepage/picture", ""},
 	{"negotiator/record", "backfill classad negotiator negotiator/{packed,record/recordv1} plugins/{policyv1,wire}", "backfill/policies"},
 	{"negotiator/record/recordv1", "", ""},
 	{"negotiator/record/replay", "backfill backfill/policies negotiator/{record,record/recordv1} plugins/{policyv1,wire}", ""},
@@ -83,7 +94,8 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/{cli,config,drains,instant,source,whatif} negotiator/htcondor/{cedar,client,condorconfig,daemon,security}", "",
 	},
 	{
-		"negotiator/process", "classad backfill/... negotiator negotiator/{active,auto,cli,config,record,source} " +
+		"negotiator/process", "classad backfill/... negotiator negotiator/{active,ask,auto,cli,config,record,source} " +
+			"negotiator/livepage negotiator/livepage/access " +
 			"negotiator/htcondor negotiator/htcondor/{accountant,broker,cedar,client,condorconfig,daemon,observe,security,server,track,witness}",
 		"condorsim/rehearsal negotiator/htcondor/fakes",
 	},
@@ -92,7 +104,6 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/cli", "backfill backfill/inwords negotiator/cli/grammar", ""},
 	{"negotiator/cli/grammar", "plugins/version", ""},
 	{"negotiator/strictyaml", "", ""},
-	{"negotiator/livepage/access", "", ""},
 	{"negotiator/packed", "negotiator/packed/kinds", ""},
 	{"negotiator/packed/kinds", "", ""},
 	{"negotiator/config", "backfill/... negotiator negotiator/strictyaml", ""},
@@ -209,7 +220,8 @@ var arrows = []struct{ importer, may, tests string }{
 	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant,livepage/drawing} condorsim condorsim/{input,output}/...", ""},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
-			"negotiator/{active,cli,config,drains,instant,liveview,outlook,record,source,whatif} condorsim condorsim/input/... " +
+			"negotiator/{active,cli,config,drains,instant,liveview,meter,outlook,record,source,whatif} negotiator/livepage " +
+			"negotiator/livepage/{access,picture} condorsim condorsim/input/... " +
 			"condorsim/output/{metrics,report}", "",
 	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,packed,strictyaml} condorsim condorsim/input/... " +
@@ -241,7 +253,7 @@ var walls = []struct{ importer, never, why string }{
 	{
 		"negotiator negotiator/{active,ask,catalogue,cli,config,drains,liveview,matchmaker,outlook,process,source,whatif} condorsim/...",
 		"net/http/... google.golang.org/grpc/... github.com/hashicorp/go-plugin/...",
-		"plugins/host alone speaks to plugins, and the daemon alone HTTP",
+		"plugins/host alone speaks to plugins, and livepage and the daemon alone HTTP",
 	},
 	{
 		"condorsim condorsim/input/{history,pools,workload} condorsim/output/{metrics,report,wholefile}",

@@ -40,6 +40,7 @@ type page struct {
 	p      *Rehearsal
 	server *livepage.Server
 	clock  func() time.Time
+	rest   func(context.Context, time.Duration)
 
 	cycle sync.Mutex // held during a cycle: between two of them the pool may be looked at
 	snapshot
@@ -72,8 +73,9 @@ type foretold struct {
 }
 
 // newPage returns the page of the rehearsal.
-func (p *Rehearsal) newPage(clock func() time.Time) *page {
-	v := &page{p: p, clock: clock, scenes: make(chan scene, 1), scavenging: map[backfill.JobID]bool{}}
+func (p *Rehearsal) newPage(stage Stage) *page {
+	clock := stage.Clock
+	v := &page{p: p, clock: clock, rest: stage.Rest, scenes: make(chan scene, 1), scavenging: map[backfill.JobID]bool{}}
 	v.snapshot = snapshot{held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
 	v.latest.Store(&foretold{})
 	v.server = livepage.New(v, fmt.Sprintf("%x", clock().UnixNano()))
@@ -193,11 +195,7 @@ func (v *page) make(ctx context.Context) {
 			v.foretell(ctx, s)
 			s.Told = func(id backfill.JobID) picture.Told { return v.toldOf(s.told, id) }
 			v.server.Show(s.Picture())
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(min(v.clock().Sub(before), 10*time.Second)):
-			}
+			v.rest(ctx, min(v.clock().Sub(before), 10*time.Second))
 		}
 	}
 }
@@ -341,7 +339,7 @@ func (p *Rehearsal) viewers(stage Stage) access.Options {
 
 // serve serves the page of a run.
 func (p *Rehearsal) serve(ctx context.Context, stage Stage) (*served, error) {
-	s := &served{page: p.newPage(stage.Clock), ctx: ctx, linger: stage.Linger}
+	s := &served{page: p.newPage(stage), ctx: ctx, linger: stage.Linger}
 	var err error
 	s.url, s.wait, err = livepage.Serve(ctx, p.viewers(stage), s.server, p.Logger.Named("web"))
 	if err != nil {

@@ -33,6 +33,8 @@ type Stage struct {
 	// called, and the page is served until it returns.
 	HTTP   string
 	Linger func(ctx context.Context, url string)
+	// Rest waits for so long, or until the context ends.
+	Rest func(ctx context.Context, d time.Duration)
 }
 
 // Run runs the workload until all its jobs have ended, and reloads the configuration at each signal.

@@ -3,6 +3,7 @@
 //
 //   - run.go: from the options to the end of the process ([Run]), in the order in which it happens;
 //   - process.go: the parts: state, accounting, pool, command port; and what condor_reconfig changes;
+//   - page.go: the pool behind the page;
 //   - recording.go: the record of the cycles;
 //   - logs.go: the log and the match log;
 //   - check.go: all that a start would check, without a start ([Check]), and what the slots tell

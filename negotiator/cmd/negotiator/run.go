@@ -115,7 +115,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	defer func() { p.Close() }()
 	result, err := p.Run(ctx, rehearsal.Stage{
 		Out: os.Stdout, Keys: os.Stdin, Pace: scaled(p.Speed), Signals: signals,
-		DumpRefused: c.DumpRefused, Clock: time.Now, Tick: time.Tick(flushEvery), HTTP: p.Settings.HTTP, Linger: linger,
+		DumpRefused: c.DumpRefused, Clock: time.Now, Tick: time.Tick(flushEvery), HTTP: p.Settings.HTTP, Linger: linger, Rest: rest,
 	})
 	if err != nil {
 		return err
@@ -131,6 +131,14 @@ func (c *runCommand) Run(ctx context.Context) error {
 func linger(ctx context.Context, url string) {
 	_, _ = fmt.Fprintf(os.Stderr, "all jobs have ended; %s shows the end until Ctrl-C\n", url)
 	<-ctx.Done()
+}
+
+// rest waits for so long, or until the context ends.
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // runDaemon schedules a real pool.

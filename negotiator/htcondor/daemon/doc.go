@@ -25,7 +25,7 @@
 // true they were, judging.go what an observer writes down, forecast_ad.go how forecasts are sent,
 // answers.go what is made of them for all clients, explain.go and basis.go what one job is told, whatif.go
 // questions about what is not so, drains.go slots that are to be empty by a time; choose.go how the
-// policy is chosen beside the cycles; web.go HTTP, metrics.go metrics, metering.go those that simulated
+// policy is chosen beside the cycles; web.go HTTP, page.go what a page shows, metrics.go metrics, metering.go those that simulated
 // pools have, too; state.go, ledger.go and learned.go what survives, in a state file (package statefile), accounting.go the accounting in it while no
 // negotiator runs; master.go condor_master, and what it passes on; setup.go, collectors.go and
 // secrets_linux.go the Site; guard.go who may give commands, relatives.go the daemons of this machine;

@@ -20,8 +20,7 @@ type Difference struct {
 func (p *Picture) Since(before *Picture) Difference {
 	d := Difference{Head: p.Head}
 	d.Slots, d.SlotsGone = differ(before.Slots, p.Slots, func(s *Slot) backfill.SlotID { return s.ID }, sameSlot)
-	was, is := bars(before.Jobs), bars(p.Jobs)
-	d.Jobs, d.JobsGone = differ(was, is, func(b *Bar) backfill.JobID { return b.ID }, sameBar)
+	d.Jobs, d.JobsGone = differ(bars(before.Jobs), bars(p.Jobs), func(b *Bar) backfill.JobID { return b.ID }, sameBar)
 	return d
 }
 
@@ -40,19 +39,19 @@ func bars(jobs []Job) []Bar {
 
 // differ returns what of a list is new or differs from what it was, and the keys of what is gone,
 // ascending.
-func differ[T any, K backfill.SlotID | backfill.JobID](was, is []T, key func(*T) K, same func(a, b *T) bool) (news []T, gone []K) {
-	old := make(map[K]*T, len(was))
-	for i := range was {
-		old[key(&was[i])] = &was[i]
+func differ[T any, K backfill.SlotID | backfill.JobID](old, now []T, key func(*T) K, same func(a, b *T) bool) (news []T, gone []K) {
+	left := make(map[K]*T, len(old))
+	for i := range old {
+		left[key(&old[i])] = &old[i]
 	}
-	for i := range is {
-		k := key(&is[i])
-		if before, known := old[k]; !known || !same(before, &is[i]) {
-			news = append(news, is[i])
+	for i := range now {
+		k := key(&now[i])
+		if before, known := left[k]; !known || !same(before, &now[i]) {
+			news = append(news, now[i])
 		}
-		delete(old, k)
+		delete(left, k)
 	}
-	for k := range old {
+	for k := range left {
 		gone = append(gone, k)
 	}
 	slices.Sort(gone)

@@ -221,7 +221,7 @@ func TestTold(t *testing.T) {
 			s.Told = func(backfill.JobID) picture.Told {
 				return picture.Told{
 					Start: picture.At(5000), Low: picture.At(4000), High: picture.At(backfill.Forever), Reason: "why", Behind: "1.0",
-					Played: picture.At(6000),
+					Played:    picture.At(6000),
 					Placement: backfill.Placement{{Slot: 2, Count: 1}},
 				}
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // pair is who was delayed, and by whom.
-type pair struct{ delayed, by string }
+type pair struct{ delayed, cause string }
 
 // delay is by how much in all, and how often.
 type delay struct {
@@ -33,13 +33,13 @@ func (l *Ledger) blame(p *picture.Picture) func(*picture.Job, Entry) string {
 	if last == nil {
 		return func(*picture.Job, Entry) string { return "" }
 	}
-	was := map[backfill.JobID]*picture.Job{}
+	earlier := map[backfill.JobID]*picture.Job{}
 	for i := range last.Jobs {
-		was[last.Jobs[i].ID] = &last.Jobs[i]
+		earlier[last.Jobs[i].ID] = &last.Jobs[i]
 	}
 	var on map[backfill.SlotID][]*picture.Job // who is on each slot now
 	return func(j *picture.Job, before Entry) string {
-		old := was[j.ID]
+		old := earlier[j.ID]
 		if old == nil || !old.Start.Known || !before.Start.Known || !j.Told().Known || j.Told().At-before.Start.At < leastDelay {
 			return ""
 		}
@@ -51,7 +51,7 @@ func (l *Ledger) blame(p *picture.Picture) func(*picture.Job, Entry) string {
 				}
 			}
 		}
-		return l.explain(j, old, before, p, on, was)
+		return l.explain(j, old, before, p, on, earlier)
 	}
 }
 
@@ -62,7 +62,8 @@ func covers(j *picture.Job, at int64) bool {
 
 // explain says why a job starts later.
 func (l *Ledger) explain(
-	j, old *picture.Job, before Entry, p *picture.Picture, on map[backfill.SlotID][]*picture.Job, was map[backfill.JobID]*picture.Job,
+	j, old *picture.Job, before Entry, p *picture.Picture, on map[backfill.SlotID][]*picture.Job,
+	former map[backfill.JobID]*picture.Job,
 ) string {
 	at := max(old.Start.At, p.Head.Now)
 	moved := j.Told().At - before.Start.At
@@ -72,7 +73,7 @@ func (l *Ledger) explain(
 			if other.ID == j.ID || !covers(other, at) {
 				continue
 			}
-			switch earlier := was[other.ID]; {
+			switch earlier := former[other.ID]; {
 			case earlier == nil || !covers(earlier, old.Start.At) && earlier.Waits():
 				news[other] += piece.Cpus
 			case !earlier.Waits() && earlier.End.Known && earlier.End.At <= old.Start.At:
@@ -107,8 +108,8 @@ func greatest(all map[*picture.Job]int64) (first *picture.Job) {
 	return first
 }
 
-func (l *Ledger) delayed(owner, by string, seconds int64) {
-	key := pair{owner, by}
+func (l *Ledger) delayed(owner, cause string, seconds int64) {
+	key := pair{owner, cause}
 	d := l.delays[key]
 	if d == nil {
 		if len(l.delays) >= mostPairs {
@@ -135,7 +136,7 @@ type Delay struct {
 func (l *Ledger) listDelays() []Delay {
 	all := []Delay{}
 	for key, d := range l.delays {
-		all = append(all, Delay{key.delayed, key.by, d.seconds, d.jobs})
+		all = append(all, Delay{key.delayed, key.cause, d.seconds, d.jobs})
 	}
 	slices.SortFunc(all, func(a, b Delay) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Delayed, b.Delayed), cmp.Compare(a.By, b.By))
