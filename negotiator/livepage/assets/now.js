@@ -52,8 +52,6 @@ export class NowView {
       this.table.element, this.tip.element,
     );
     this.root.classList.add("now");
-    const sheet = new URL("now.css", import.meta.url).href;
-    if (![...document.styleSheets].some((s) => s.href === sheet)) document.head.append(make("link", { rel: "stylesheet", href: sheet }));
   }
 
   listen() {
