@@ -25,7 +25,7 @@ import (
 )
 
 // read reads a built-in file.
-func read(t testing.TB, name string) string {
+func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := fs.ReadFile(configs.Files(), name)
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func read(t testing.TB, name string) string {
 }
 
 // simulate runs jobs on four nodes and shows each cycle to the sinks.
-func simulate(t testing.TB, jobs string, sinks ...negotiator.Sink) *condorsim.Result {
+func simulate(t *testing.T, jobs string, sinks ...negotiator.Sink) *condorsim.Result {
 	t.Helper()
 	slots, err := pools.Read(strings.NewReader(read(t, configs.FourNodes)), "pool")
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func simulate(t testing.TB, jobs string, sinks ...negotiator.Sink) *condorsim.Re
 }
 
 // gather returns what a meter tells, by name.
-func gather(t testing.TB, m *meter.Meter) (families []*dto.MetricFamily, byName map[string]*dto.MetricFamily) {
+func gather(t *testing.T, m *meter.Meter) (families []*dto.MetricFamily, byName map[string]*dto.MetricFamily) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(m))
