@@ -187,11 +187,18 @@ func TestGroupsAreBounded(t *testing.T) {
 func TestTheStateIsCopiedOnce(t *testing.T) {
 	m, copied, cycles := meter.New(meter.Options{}), 0, 0
 	simulate(t, read(t, configs.NPB54), sinkFunc(func(r *negotiator.Report) error {
+		none := true // there is no copy yet
 		m.Cycle(meter.Cycle{Report: r, Phases: []meter.Phase{{meter.PhaseAct, time.Second}}, State: func() *backfill.State {
+			if none {
+				return nil
+			}
 			copied++
 			return r.State
 		}})
 		if cycles++; cycles%10 == 0 {
+			_, told := gather(t, m)
+			require.NotContains(t, told, "backfill_idle_cpus")
+			none = false
 			gather(t, m)
 			gather(t, m)
 		}
