@@ -363,7 +363,7 @@ func TestChartOfManySlots(t *testing.T) {
 	p := madeUp(10_000, 50_000)
 	server, url := served(t, p)
 	tab := visit(t, url, 1600, 1000, false, false)
-	t.Logf("first paint after %.0f ms, of which drawing %.0f ms", value[float64](tab, "painted"), value[float64](tab, "frames.find((ms) => ms > 1)"))
+	t.Logf("first paint after %.0f ms, of which drawing %.0f ms", value[float64](tab, "painted"), value[float64](tab, "frames.find((ms) => ms > 5)"))
 	require.False(t, value[bool](tab, "view.painter.detail"))
 	require.Equal(t, 10_000, value[int](tab, "store.slots.size"))
 	tab.shot("bands-1600")
@@ -592,6 +592,29 @@ func TestKeysOfTheChart(t *testing.T) {
 		require.True(t, value[bool](tab, "[...store.jobs.values()].every((j) => view.painter.colours[view.painter.classOf(j)])"), way)
 		tab.shot("colour-" + way)
 	}
+}
+
+// Two fingers zoom time, slots, or both, and what is under them stays there.
+func TestFingersOnTheChart(t *testing.T) {
+	_, url := served(t, madeUp(30, 200))
+	tab := visit(t, url, 700, 900, false, false)
+	got := value[[]float64](tab, `(() => {
+		const v = view.view, box = view.stage.getBoundingClientRect();
+		const finger = (type, pointerId, x, y) => view.stage.dispatchEvent(new PointerEvent(type, { pointerId, clientX: box.left + x, clientY: box.top + y, button: 0, bubbles: true }));
+		view.stage.setPointerCapture = () => {}; // these fingers are no real ones
+		const before = v.time(300), length = v.t1 - v.t0, lanes = v.l1 - v.l0;
+		finger("pointerdown", 1, 250, 200);
+		finger("pointerdown", 2, 350, 210);
+		finger("pointermove", 1, 200, 200);
+		finger("pointermove", 2, 400, 210);
+		const after = v.time(300), shorter = v.t1 - v.t0;
+		finger("pointerup", 2, 400, 210);
+		finger("pointerup", 1, 200, 200);
+		return [length / shorter, before - after, (v.l1 - v.l0) / lanes, view.chosen === null ? 0 : 1] })()`)
+	require.InDelta(t, 2, got[0], 0.01)
+	require.InDelta(t, 0, got[1], 1)
+	require.InDelta(t, 1, got[2], 1e-9, "the fingers are apart in time only")
+	require.Zero(t, got[3], "nothing was clicked")
 }
 
 // Printed, the chart has the colours of paper and a table of what is in sight.

@@ -15,6 +15,8 @@ type Options struct {
 	// Alone says that no daemon's own metrics are collected beside it: it then tells what dashboards need of
 	// those, too.
 	Alone bool
+	// Group returns what an accounting group is called; nil: as it is.
+	Group func(name string) string
 }
 
 // Meter counts what a negotiator does, as a [prometheus.Collector]. Its methods may be called concurrently;
@@ -56,8 +58,9 @@ type Cycle struct {
 	Observes bool
 	// Phases are those of the cycle; nil: matching and planning, as the report has them.
 	Phases []Phase
-	// State returns a copy of the state after the cycle. It is called when somebody collects, once at most; nil:
-	// nothing is told of the pool.
+	// State returns a copy of the state after the cycle that nobody else uses meanwhile, such as that of an
+	// outlook. It is called when somebody collects, once if there is a copy. Nil, or if there is none yet: nothing
+	// is told of the pool.
 	State func() *backfill.State
 	// Starts returns a function that says which start a waiting job is told; it may return nil, and be nil.
 	Starts func() func(backfill.JobID) (backfill.Time, bool)
@@ -94,7 +97,8 @@ func New(o Options) *Meter {
 		starts: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "backfill_job_starts_total", Help: "Jobs that were matched, to start at once or as soon as others have made way.",
 		}),
-		groups: newNames(MostGroups), policies: newNames(mostPolicies), totals: totals{broken: map[string]int{}},
+		groups:   &names{known: map[string]string{}, most: MostGroups, call: o.Group},
+		policies: newNames(mostPolicies), totals: totals{broken: map[string]int{}},
 	}
 	for _, told := range []string{"arrival", "head"} {
 		m.off.WithLabelValues(told)

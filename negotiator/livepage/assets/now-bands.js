@@ -35,50 +35,74 @@ export class Bands {
     }
     return this.list;
   }
+  // Copies what is needed of all pieces into columns, by row: much faster to go over
+  // in each frame than the pieces are. Class says of which of so many classes a job is.
+  copy(classes, classOf) {
+    const { rows } = this.lanes;
+    let count = 0;
+    for (const row of rows) count += this.lanes.listed(row).length;
+    if (!this.start || this.start.length < count) {
+      const size = Math.ceil(count * 1.2);
+      [this.start, this.end] = [new Float64Array(size), new Float64Array(size)];
+      [this.cpus, this.series] = [new Float32Array(size), new Uint16Array(size)];
+    }
+    this.first = new Int32Array(rows.length + 1);
+    let i = 0;
+    rows.forEach((row, index) => {
+      for (const piece of row.pieces) {
+        this.start[i] = piece.start;
+        this.end[i] = this.lanes.end(piece);
+        this.cpus[i] = piece.cpus;
+        this.series[i] = (piece.running ? 0 : piece.job.situation === "reserved" ? 1 : 2) * classes + classOf(piece.job);
+        i++;
+      }
+      this.first[index + 1] = i;
+    });
+    this.classes = classes;
+  }
   // Measures how full each band is in each of n stretches of the time that is seen,
-  // as lanes: by kind and class, of which there are so many. Class says of which a job is.
-  measure(view, bands, n, classes, classOf) {
-    const width = n + 2, each = (kinds.length - 1) * classes + 1;
+  // as lanes: by kind and class, and what is closed behind them.
+  measure(view, bands, n) {
+    const width = n + 2, each = (kinds.length - 1) * this.classes + 1;
     const size = bands.length * each * width;
     if (this.sums.length < size) this.sums = new Float32Array(Math.ceil(size * 1.25));
     else this.sums.fill(0, 0, size);
-    const sums = this.sums, { t0, t1 } = view, scale = n / (t1 - t0), now = this.lanes.now;
+    const used = this.used = new Uint8Array(bands.length * each);
+    const { sums, start, end, cpus, series, first } = this, { t0, t1 } = view, scale = n / (t1 - t0), now = this.lanes.now;
     // Adds a height from a time to another: as differences, which are summed up below.
-    const add = (at, from, to, height) => {
-      const a = Math.min(Math.max((from - t0) * scale, 0), n), b = Math.min(Math.max((to - t0) * scale, 0), n);
+    const add = (row, from, to, height) => {
+      const a = Math.max((from - t0) * scale, 0), b = Math.min((to - t0) * scale, n);
       if (!(b > a)) return;
-      const i = Math.floor(a), k = Math.floor(b), left = a - i, right = b - k;
+      const at = row * width, i = Math.floor(a), k = Math.floor(b), left = a - i, right = b - k;
       sums[at + i] += height * (1 - left);
       sums[at + i + 1] += height * left;
       sums[at + k] -= height * (1 - right);
       sums[at + k + 1] -= height * right;
+      used[row] = 1;
     };
-    const { rows } = this.lanes;
     bands.forEach((band, index) => {
-      const base = index * each * width, closed = base + (each - 1) * width;
+      const base = index * each, closed = base + each - 1;
+      for (let p = first[band.from], last = first[band.to]; p < last; p++) add(base + series[p], start[p], end[p], cpus[p]);
       for (let r = band.from; r < band.to; r++) {
-        const row = rows[r], { slot } = row;
-        for (const piece of this.lanes.listed(row)) {
-          const kind = piece.running ? 0 : piece.job.situation === "reserved" ? 1 : 2;
-          add(base + (kind * classes + classOf(piece.job)) * width, piece.start, this.lanes.end(piece), piece.cpus);
-        }
+        const row = this.lanes.rows[r], { slot } = row;
         if (slot.down) add(closed, now, Infinity, row.lanes);
         else {
           if (slot.drain) add(closed, Math.max(slot.drain.from, now), Math.min(slot.drain.until ?? Infinity, slot.end ?? Infinity), row.lanes);
           if (slot.end !== undefined) add(closed, slot.end, Infinity, row.lanes);
         }
       }
-      for (let s = 0; s < each; s++) {
-        const at = base + s * width;
-        for (let i = 1; i < n; i++) sums[at + i] += sums[at + i - 1];
+      for (let s = base; s < base + each; s++) {
+        if (!used[s]) continue;
+        let level = 0;
+        for (let i = s * width, last = i + n; i < last; i++) sums[i] = level += sums[i];
       }
     });
     return { sums, width, each };
   }
-  // Draws bands on a canvas of n columns and so many dots of height, which is returned:
-  // colours[kind][class] and one for what is closed, as numbers for the dots of an image.
-  draw(view, bands, n, classes, classOf, colours, closed) {
-    const { sums, width, each } = this.measure(view, bands, n, classes, classOf);
+  // Draws bands on a canvas of n columns, which is returned. Colours has one for each
+  // kind and class, and closed is that of what is closed, as numbers for an image.
+  draw(view, bands, n, colours, closed) {
+    const { sums, width, each } = this.measure(view, bands, n);
     const high = Math.max(1, Math.round(view.height - view.top));
     if (!this.canvas || this.canvas.width !== n || this.canvas.height !== high) {
       this.canvas = Object.assign(document.createElement("canvas"), { width: n, height: high });
@@ -92,15 +116,16 @@ export class Bands {
       const room = y1 - y0 > 4 ? 1 : 0; // between bands
       const full = view.y(band.lane + band.lanes) - view.y(band.lane) - room, scale = full / band.lanes;
       const bottom = Math.round(view.y(band.lane) - view.top + full), base = index * each * width;
+      const series = [];
+      for (let s = 0; s < each - 1; s++) if (this.used[index * each + s]) series.push(s);
       for (let x = 0; x < n; x++) {
-        let level = 0, y = bottom;
-        for (let s = 0; s < each - 1; s++) {
+        let level = 0, y = Math.min(bottom, high);
+        for (const s of series) {
           const lanes = sums[base + s * width + x];
           if (lanes <= 1e-4) continue;
           level += lanes;
-          const top = Math.max(y0, bottom - Math.round(Math.min(level, band.lanes) * scale));
-          const colour = colours[s];
-          for (; y > top; y--) if (y <= high) dots[(y - 1) * n + x] = colour;
+          const top = Math.max(y0, bottom - Math.round(Math.min(level, band.lanes) * scale)), colour = colours[s];
+          for (; y > top; y--) dots[(y - 1) * n + x] = colour;
         }
         const shut = Math.min(y, y0 + Math.round(sums[base + (each - 1) * width + x] * scale));
         for (let row = y0; row < shut; row++) dots[row * n + x] = closed;

@@ -21,7 +21,8 @@ class Named {
       this.places.set(name, place);
       if (place < others) this.names[place] = name || "unknown";
     }
-    if (this.places.size > others) this.names[others] = this.places.size - others + " others";
+    const rest = this.places.size - others;
+    if (rest > 0) this.names[others] = rest + (rest === 1 ? " other" : " others");
     // Of those who came later nobody is counted twice, and none is kept for ever.
     if (this.places.size > 20_000) for (const name of this.places.keys()) if (!use.has(name) && this.places.get(name) === others) this.places.delete(name);
   }

@@ -28,6 +28,7 @@ export class Finder {
     const { view, text } = this;
     [this.jobs, this.rows] = [[], []];
     view.painter.search = null;
+    view.painter.copied = false;
     view.found.textContent = "";
     if (!text || !view.store.head) return;
     for (const job of view.store.jobs.values()) {

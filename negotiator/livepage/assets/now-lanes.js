@@ -16,8 +16,9 @@ export class Lanes {
     this.rows = []; // in the order of the chart
     this.of = new Map(); // rows by the slot's number
     this.pieces = new Map(); // of each job, by its number
+    this.keys = new Map(); // of classes
     this.total = 0; // lanes
-    this.layout = 0; // counts how often the rows became others
+    this.layout ??= 0; // counts how often the rows became others
   }
   // Takes over what a store has, or only what differs.
   take(store, difference) {
@@ -49,8 +50,13 @@ export class Lanes {
     this.drop(slot.id);
     this.of.set(slot.id, {
       slot, lanes: Math.max(1, slot.capacity[0]), lane: 0, index: 0, pieces: [], settled: false, stale: false,
-      key: counted(classOf(slot)) + "\0" + counted(slot.machine) + "\0" + counted(slot.name),
+      key: this.classKey(slot) + "\0" + counted(slot.machine) + "\0" + counted(slot.name),
     });
+  }
+  classKey(slot) {
+    const name = classOf(slot);
+    if (!this.keys.has(name)) this.keys.set(name, counted(name));
+    return this.keys.get(name);
   }
   drop(id) {
     const row = this.of.get(id);

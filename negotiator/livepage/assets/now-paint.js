@@ -41,6 +41,7 @@ export class Painter extends Sheet {
     this.clocks = store.head.clocks || [];
     this.view.top = this.clocks.length ? 34 : 22;
     this.ways[this.way].learn(store.jobs.values());
+    this.copied = false; // what bands are made of
     this.simulated = store.head.simulated;
   }
   // The classes that there are, with their colours.
@@ -55,13 +56,17 @@ export class Painter extends Sheet {
     const v = this.view, [from, to] = this.lanes.seen(v.l0, v.l1);
     if ((to - from) * least > v.height - v.top) return true;
     let pieces = 0;
-    for (let i = from; i < to; i++) pieces += this.lanes.rows[i].pieces.length;
+    for (let i = from; i < to; i++) {
+      const row = this.lanes.rows[i];
+      pieces += row.pieces.length * (Math.min(v.l1, row.lane + row.lanes) - Math.max(v.l0, row.lane)) / row.lanes;
+    }
     return pieces > most;
   }
   draw() {
     const c = this.context(this.base);
     this.drawn = 0;
-    this.times(c, this.clocks, this.clocks.length ? (t, step) => this.timeOfDay(t, step) : tickOf);
+    if (this.clocks.length) this.times(c, this.clocks, (t, step) => this.timeOfDay(t, step), clockOf(this.clocks, this.view.t0).shift);
+    else this.times(c, this.clocks);
     this.detail = !this.banded();
     if (this.detail) this.details(c);
     else this.drawBands(c);
@@ -83,8 +88,9 @@ export class Painter extends Sheet {
     const all = this.bands.cut(bandHigh / height);
     this.shown = all.filter((band) => band.lane + band.lanes > v.l0 && band.lane < v.l1);
     const n = Math.max(1, Math.round((v.width - v.left) / column)), classes = this.colours.length + 1;
-    const classOf = this.search === null ? (job) => this.classOf(job) : (job) => (this.dim(job) ? classes - 1 : this.classOf(job));
-    const picture = this.bands.draw(v, this.shown, n, classes, classOf, this.dots, this.shut);
+    if (!this.copied) this.bands.copy(classes, this.search === null ? (job) => this.classOf(job) : (job) => (this.dim(job) ? classes - 1 : this.classOf(job)));
+    this.copied = true;
+    const picture = this.bands.draw(v, this.shown, n, this.dots, this.shut);
     c.imageSmoothingEnabled = false;
     c.drawImage(picture, v.left, v.top, v.width - v.left, Math.round(v.height - v.top));
     this.rows(c, this.shown);

@@ -52,8 +52,6 @@ export class NowView {
       this.table.element, this.tip.element,
     );
     this.root.classList.add("now");
-    const sheet = new URL("now.css", import.meta.url).href;
-    if (![...document.styleSheets].some((s) => s.href === sheet)) document.head.append(make("link", { rel: "stylesheet", href: sheet }));
   }
 
   listen() {
@@ -141,12 +139,14 @@ export class NowView {
     const wanted = this.pending;
     this.pending = 0;
     if (!this.shown || !this.store.head || !wanted) return;
+    const first = !this.lanes.rows.length;
     if (this.queue) this.take();
     this.pending = 0; // moving the view asked for what is done now
     this.state.now = this.store.now();
     if (wanted === all) {
       this.painter.draw();
-      this.overview.draw();
+      if (first) this.redraw(all); // the slots are seen first
+      else this.overview.draw();
     }
     this.painter.follow(this.state);
   }

@@ -50,9 +50,8 @@ export class Store extends EventTarget {
     }
     const missed = this.missed;
     this.missed = null;
-    this.failures = 0;
+    this.become("live");
     if (!this.source) this.follow();
-    else this.become("live");
     for (const difference of missed) this.differ(difference);
   }
   // Tries again after a while: a second, and later ten.
@@ -64,7 +63,8 @@ export class Store extends EventTarget {
   }
 
   // Follows the server's events. The browser connects again by itself if the
-  // connection breaks, and not if the server refuses; then this does.
+  // connection breaks, and not if the server refuses; then this loads the picture
+  // now and then.
   follow() {
     if (this.stopped) return;
     const query = new URLSearchParams({ epoch: this.epoch, version: String(this.version) });

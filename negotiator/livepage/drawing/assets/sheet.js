@@ -51,8 +51,9 @@ export class Sheet {
     c.fillText(name, left, y + Math.min(height / 2 + 4, 18));
   }
   // Lines at round times, with what the times are; with clocks the dates as well.
-  // Tick says a time for those who know the step to the next.
-  times(c, clocks, tick = tickOf) {
+  // Tick says a time for those who know the step to the next. Round are times to
+  // which the shift is added.
+  times(c, clocks, tick = tickOf, shift = 0) {
     const v = this.view, dated = clocks.length > 0;
     const step = stepFor(v.t1 - v.t0, Math.max(2, (v.width - v.left) / 120));
     c.strokeStyle = this.ink.grid;
@@ -61,7 +62,7 @@ export class Sheet {
     c.beginPath();
     c.textAlign = "center";
     const half = dated ? 50 : 24; // of the names of the times
-    for (let t = Math.ceil(v.t0 / step) * step; t <= v.t1; t += step) {
+    for (let t = Math.ceil((v.t0 + shift) / step) * step - shift; t <= v.t1; t += step) {
       const x = v.x(t);
       if (x < v.left) continue;
       c.moveTo(x, v.top - 4);
