@@ -67,9 +67,10 @@ var arrows = []struct{ importer, may, tests string }{
 	{
 		"negotiator/livepage", "backfill classad negotiator/matchmaker negotiator/htcondor/{security,server} negotiator/meter/shapes " +
 			"negotiator/livepage/{access,drawing,picture,promises}",
-		"condorsim/output/page/pagetest negotiator/instant",
+		"backfill/policies negotiator negotiator/{instant,whatif} negotiator/livepage/browsertest",
 	},
 	{"negotiator/livepage/access", "", ""},
+	{"negotiator/livepage/browsertest", "", ""},
 	{"negotiator/livepage/drawing", "", ""},
 	{
 		"negotiator/livepage/picture", "backfill negotiator negotiator/{drains,instant,outlook} negotiator/meter/shapes",
@@ -196,7 +197,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{
 		"condorsim/output/page", "backfill/inwords negotiator/livepage/drawing " +
 			"condorsim/output/{chart,intervals,metrics,papers,results,spreadsheet,wholefile}",
-		"condorsim/{input/workload,output/page/pagetest}",
+		"condorsim/{input/workload,output/page/pagetest} negotiator/livepage/browsertest",
 	},
 	{"condorsim/output/console", "backfill/inwords condorsim/output/{intervals,metrics,page,results}", ""},
 	{
@@ -209,7 +210,7 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{
 		"condorsim/output/compare/pages", "backfill/inwords negotiator/instant " +
-			"condorsim/output/{chart,compare,metrics,page}", "condorsim/output/{compare/schedules,intervals,page/pagetest,results}",
+			"condorsim/output/{chart,compare,metrics,page}", "condorsim/output/{compare/schedules,intervals,page/pagetest,results} negotiator/livepage/browsertest",
 	},
 	{
 		"condorsim/output/compare/schedules", "backfill condorsim/input/{formats,recorded,workload} negotiator/packed/... " +
@@ -217,7 +218,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/output/{jobtable,page/pagetest}",
 	},
 	{"condorsim/output/survey", "backfill backfill/inwords negotiator/instant condorsim/input/{history,workload} condorsim/output/{chart,metrics,wholefile}", ""},
-	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant,livepage/drawing} condorsim condorsim/{input,output}/...", ""},
+	{"condorsim/output/...", "classad backfill/... negotiator negotiator/{auto,instant,livepage/drawing} condorsim condorsim/{input,output}/...", "negotiator/livepage/browsertest"},
 	{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
 			"negotiator/{active,cli,config,drains,instant,liveview,meter,outlook,record,source,whatif} negotiator/livepage " +

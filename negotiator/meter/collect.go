@@ -138,6 +138,9 @@ func (m *Meter) picture() (*picture, []Group) {
 		return p, quotas
 	}
 	state, starts := c.State(), noStarts
+	if state == nil {
+		return nil, quotas
+	}
 	if c.Starts != nil {
 		starts = c.Starts
 	}

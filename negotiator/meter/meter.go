@@ -56,8 +56,9 @@ type Cycle struct {
 	Observes bool
 	// Phases are those of the cycle; nil: matching and planning, as the report has them.
 	Phases []Phase
-	// State returns a copy of the state after the cycle. It is called when somebody collects, once at most; nil:
-	// nothing is told of the pool.
+	// State returns a copy of the state after the cycle that nobody else uses meanwhile, such as that of an
+	// outlook. It is called when somebody collects, once if there is a copy. Nil, or if there is none yet: nothing
+	// is told of the pool.
 	State func() *backfill.State
 	// Starts returns a function that says which start a waiting job is told; it may return nil, and be nil.
 	Starts func() func(backfill.JobID) (backfill.Time, bool)

@@ -22,39 +22,40 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/browsertest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pagetest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
 // opened opens the chart of a simulation in a browser.
-func opened(t *testing.T, r *condorsim.Result, v pagetest.View) *pagetest.Page {
+func opened(t *testing.T, r *condorsim.Result, v browsertest.View) *browsertest.Page {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "gantt.html")
 	require.NoError(t, os.WriteFile(file, []byte(made(t, "made-up under conservative", r)), 0o600))
-	p := pagetest.Open(t, file, v)
+	p := browsertest.Open(t, file, v)
 	settle(p)
 	return p
 }
 
 // settle waits until everything is drawn.
-func settle(p *pagetest.Page) {
+func settle(p *browsertest.Page) {
 	p.Helper()
-	pagetest.Eval[bool](p, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+	browsertest.Eval[bool](p, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 }
 
 // seen returns the visible stretch of time and of lanes.
-func seen(p *pagetest.Page) (s struct{ T0, T1, L0, L1 float64 }) {
+func seen(p *browsertest.Page) (s struct{ T0, T1, L0, L1 float64 }) {
 	p.Helper()
 	settle(p)
-	v := pagetest.Eval[[]float64](p, "[view.t0, view.t1, view.l0, view.l1]")
+	v := browsertest.Eval[[]float64](p, "[view.t0, view.t1, view.l0, view.l1]")
 	s.T0, s.T1, s.L0, s.L1 = v[0], v[1], v[2], v[3]
 	return s
 }
 
 // spot returns where on the page a job is drawn.
-func spot(p *pagetest.Page, job int) (x, y float64) {
+func spot(p *browsertest.Page, job int) (x, y float64) {
 	p.Helper()
-	v := pagetest.Eval[[]float64](p, fmt.Sprintf(`(() => {
+	v := browsertest.Eval[[]float64](p, fmt.Sprintf(`(() => {
 		const box = stage.getBoundingClientRect(), p = jobs.first[%[1]d];
 		return [box.left + (view.x(jobs.start[%[1]d]) + view.x(jobs.end[%[1]d])) / 2,
 			box.top + view.y(jobs.lane[p] + jobs.lanes[p] / 2)] })()`, job))
@@ -74,7 +75,7 @@ func wheel(x, y, down float64, modifiers ...chromedp.Modifier) chromedp.Action[c
 }
 
 func TestZoomAndPan(t *testing.T) {
-	p := opened(t, simulated(t, 2000, "conservative"), pagetest.View{Width: 1400, Height: 900})
+	p := opened(t, simulated(t, 2000, "conservative"), browsertest.View{Width: 1400, Height: 900})
 	first := seen(p)
 	p.Do(wheel(700, 500, -300))
 	zoomed := seen(p)
@@ -109,9 +110,9 @@ func TestZoomAndPan(t *testing.T) {
 }
 
 func TestOverview(t *testing.T) {
-	p := opened(t, simulated(t, 500, "easy"), pagetest.View{Width: 1400, Height: 900})
+	p := opened(t, simulated(t, 500, "easy"), browsertest.View{Width: 1400, Height: 900})
 	first := seen(p)
-	box := pagetest.Eval[[]float64](p,
+	box := browsertest.Eval[[]float64](p,
 		"(() => { const b = overview.canvas.getBoundingClientRect(); return [b.left, b.top + b.height "+
 			"/ 2, b.width] })()")
 	at := func(share float64) float64 { return box[0] + share*box[2] }
@@ -124,13 +125,13 @@ func TestOverview(t *testing.T) {
 	require.InDelta(t, drawn.T0+0.2*length, seen(p).T0, 0.01*length, "and moved")
 	p.Do(chromedp.MouseClickXY(at(0.1), box[1]))
 	require.InDelta(t, first.T0, seen(p).T0, 0.02*length)
-	use := pagetest.Eval[float64](p,
+	use := browsertest.Eval[float64](p,
 		"overview.use.reduce((a, b) => a + b) / overview.use.length * (view.limits.t1 - view.limits.t0) * lanesInAll")
-	area := pagetest.Eval[float64](p, "ran.reduce((sum, i) => sum + jobs.cpus[i] * (jobs.end[i] - jobs.start[i]), 0)")
+	area := browsertest.Eval[float64](p, "ran.reduce((sum, i) => sum + jobs.cpus[i] * (jobs.end[i] - jobs.start[i]), 0)")
 	require.InEpsilon(t, area, use, 1e-9, "the overview's area is the work done")
-	waits := pagetest.Eval[float64](p,
+	waits := browsertest.Eval[float64](p,
 		"overview.queue.reduce((a, b) => a + b) / overview.queue.length * (view.limits.t1 - view.limits.t0)")
-	require.InEpsilon(t, pagetest.Eval[float64](p, "ran.reduce((sum, i) => sum + jobs.start[i] - jobs.submit[i], 0)"),
+	require.InEpsilon(t, browsertest.Eval[float64](p, "ran.reduce((sum, i) => sum + jobs.start[i] - jobs.submit[i], 0)"),
 		waits, 1e-9, "Little's law")
 }
 
@@ -149,18 +150,18 @@ func TestTheLongestQueue(t *testing.T) {
 	}
 	require.Greater(t, most, 10)
 	for _, width := range []int64{700, 1400} {
-		p := opened(t, r, pagetest.View{Width: width, Height: 900})
-		require.Contains(t, pagetest.Eval[string](p, "overview.says().join()"), fmt.Sprintf("at most %d ", most))
-		require.InDelta(t, most, pagetest.Eval[float64](p, "Math.max(...overview.most)"), 0, "and it is drawn")
-		require.True(t, pagetest.Eval[bool](p, "overview.most.every((most, x) => most > overview.queue[x] - 1e-9)"))
+		p := opened(t, r, browsertest.View{Width: width, Height: 900})
+		require.Contains(t, browsertest.Eval[string](p, "overview.says().join()"), fmt.Sprintf("at most %d ", most))
+		require.InDelta(t, most, browsertest.Eval[float64](p, "Math.max(...overview.most)"), 0, "and it is drawn")
+		require.True(t, browsertest.Eval[bool](p, "overview.most.every((most, x) => most > overview.queue[x] - 1e-9)"))
 	}
 }
 
 // What is written on the canvases beside the jobs can be read in both themes.
 func TestTextOnCanvases(t *testing.T) {
 	for _, dark := range []bool{false, true} {
-		p := opened(t, simulated(t, 50, "easy"), pagetest.View{Width: 700, Height: 900, Dark: dark})
-		worst := pagetest.Eval[float64](p, `(() => {
+		p := opened(t, simulated(t, 50, "easy"), browsertest.View{Width: 700, Height: 900, Dark: dark})
+		worst := browsertest.Eval[float64](p, `(() => {
 			const linear = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
 			const light = (colour) => [1, 3, 5].map((i) => linear(parseInt(colour.slice(i, i + 2), 16)))
 				.reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
@@ -182,21 +183,21 @@ func TestTextOnCanvases(t *testing.T) {
 
 func TestChoosingAJob(t *testing.T) {
 	r := simulated(t, 500, "conservative")
-	p := opened(t, r, pagetest.View{Width: 1400, Height: 900, Dark: true})
-	job := pagetest.Eval[int](p, longest)
+	p := opened(t, r, browsertest.View{Width: 1400, Height: 900, Dark: true})
+	job := browsertest.Eval[int](p, longest)
 	x, y := spot(p, job)
 	p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
 	settle(p)
-	require.Contains(t, pagetest.Eval[string](p, "document.getElementById('tip').textContent"),
+	require.Contains(t, browsertest.Eval[string](p, "document.getElementById('tip').textContent"),
 		"Job "+r.Workload.Jobs[job].Name+"\n")
-	require.False(t, pagetest.Eval[bool](p, "document.getElementById('tip').hidden"))
-	require.Regexp(t, `^[1-9]\d* jobs?$`, pagetest.Eval[string](p,
+	require.False(t, browsertest.Eval[bool](p, "document.getElementById('tip').hidden"))
+	require.Regexp(t, `^[1-9]\d* jobs?$`, browsertest.Eval[string](p,
 		"document.querySelectorAll('#now dd')[1].textContent"), "something runs at the cursor")
 
 	p.Do(chromedp.MouseClickXY(x, y))
 	settle(p)
-	require.Equal(t, "Job "+r.Workload.Jobs[job].Name, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
-	said := pagetest.Eval[map[string]string](p,
+	require.Equal(t, "Job "+r.Workload.Jobs[job].Name, browsertest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
+	said := browsertest.Eval[map[string]string](p,
 		"Object.fromEntries([...document.querySelectorAll('#job dt')].map(dt => [dt.textContent, "+
 			"dt.nextSibling.firstChild.textContent]))")
 	o := r.Outcomes[job]
@@ -208,12 +209,12 @@ func TestChoosingAJob(t *testing.T) {
 	p.Shot("gantt-chosen-dark", false)
 
 	p.Do(chromedp.KeyEvent("]"))
-	next := pagetest.Eval[int](p, "state.chosen")
+	next := browsertest.Eval[int](p, "state.chosen")
 	require.NotEqual(t, job, next)
 	p.Do(chromedp.KeyEvent("["))
-	require.Equal(t, job, pagetest.Eval[int](p, "state.chosen"))
+	require.Equal(t, job, browsertest.Eval[int](p, "state.chosen"))
 	p.Do(chromedp.KeyEvent(kb.Escape))
-	require.Equal(t, "No job chosen", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
+	require.Equal(t, "No job chosen", browsertest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
 }
 
 func TestSearch(t *testing.T) {
@@ -225,15 +226,15 @@ func TestSearch(t *testing.T) {
 	for id := range int64(4) {
 		r.Workload.Drops = append(r.Workload.Drops, workload.Drop{ID: 3003 - id, Why: workload.WhyLearned})
 	}
-	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
+	p := opened(t, r, browsertest.View{Width: 1400, Height: 900})
 	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), "1234"+kb.Enter))
 	s := seen(p)
-	require.Equal(t, "Job 1234", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
-	when := pagetest.Eval[[]float64](p, "[jobs.submit[1233], jobs.end[1233]]")
+	require.Equal(t, "Job 1234", browsertest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
+	when := browsertest.Eval[[]float64](p, "[jobs.submit[1233], jobs.end[1233]]")
 	require.LessOrEqual(t, s.T0, when[0], "the job is in sight")
 	require.GreaterOrEqual(t, s.T1, when[1])
 	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), "9"+kb.Enter))
-	require.Equal(t, "the trace has no job 12349", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#found"))))
+	require.Equal(t, "the trace has no job 12349", browsertest.Ask(p, chromedp.Text(chromedp.CSS("#found"))))
 	for name, want := range map[string]string{
 		"2999": "the trace has no job 2999", "3000": "cleaning dropped job 3000: learned from, not run",
 		"3003": "cleaning dropped job 3003: learned from, not run", "3004": "the trace has no job 3004",
@@ -242,34 +243,34 @@ func TestSearch(t *testing.T) {
 	} {
 		p.Do(chromedp.SetValue(chromedp.CSS("#query"), name), chromedp.SendKeys(chromedp.CSS("#query"), kb.Enter))
 		settle(p)
-		require.Equal(t, want, pagetest.Eval[string](p, "document.getElementById('found').textContent"))
+		require.Equal(t, want, browsertest.Eval[string](p, "document.getElementById('found').textContent"))
 	}
 	require.Equal(t, "no job x here; cleaning dropped 9 that are not listed",
-		pagetest.Eval[string](p, "encoded.unlisted = 9, whyMissing('x')"))
+		browsertest.Eval[string](p, "encoded.unlisted = 9, whyMissing('x')"))
 }
 
 func TestColoursAndThemes(t *testing.T) {
-	p := opened(t, simulated(t, 500, "easy"), pagetest.View{Width: 700, Height: 1000})
+	p := opened(t, simulated(t, 500, "easy"), browsertest.View{Width: 700, Height: 1000})
 	const picture = "painter.base.toDataURL()"
-	byUser := pagetest.Eval[string](p, picture)
-	legend := pagetest.Eval[int](p, "document.querySelectorAll('#legend span').length")
+	byUser := browsertest.Eval[string](p, picture)
+	legend := browsertest.Eval[int](p, "document.querySelectorAll('#legend span').length")
 	require.Equal(t, 12, legend, "twelve users")
 	for _, colouring := range []string{"width", "how", "wait"} {
 		p.Do(chromedp.SetValue(chromedp.CSS("#colour"), colouring))
-		pagetest.Eval[bool](p, "document.getElementById('colour').dispatchEvent(new Event('change'))")
+		browsertest.Eval[bool](p, "document.getElementById('colour').dispatchEvent(new Event('change'))")
 		settle(p)
-		require.Positive(t, pagetest.Eval[int](p, "document.querySelectorAll('#legend span').length"))
-		require.True(t, pagetest.Eval[bool](p, "painter.colours.every(c => /^#/.test(c))"), colouring)
+		require.Positive(t, browsertest.Eval[int](p, "document.querySelectorAll('#legend span').length"))
+		require.True(t, browsertest.Eval[bool](p, "painter.colours.every(c => /^#/.test(c))"), colouring)
 	}
 	p.Do(chromedp.SetValue(chromedp.CSS("#colour"), "user"))
-	pagetest.Eval[bool](p, "document.getElementById('colour').dispatchEvent(new Event('change'))")
+	browsertest.Eval[bool](p, "document.getElementById('colour').dispatchEvent(new Event('change'))")
 	ground := "getComputedStyle(document.body).backgroundColor"
-	light := pagetest.Eval[string](p, ground)
+	light := browsertest.Eval[string](p, ground)
 	p.Do(chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
 	settle(p)
-	require.NotEqual(t, light, pagetest.Eval[string](p, ground))
-	require.NotEqual(t, byUser, pagetest.Eval[string](p, picture), "the canvas follows the theme")
-	require.Equal(t, 700, pagetest.Eval[int](p, "document.documentElement.scrollWidth"), "nothing sticks out")
+	require.NotEqual(t, light, browsertest.Eval[string](p, ground))
+	require.NotEqual(t, byUser, browsertest.Eval[string](p, picture), "the canvas follows the theme")
+	require.Equal(t, 700, browsertest.Eval[int](p, "document.documentElement.scrollWidth"), "nothing sticks out")
 	p.Shot("gantt-700-dark", true)
 }
 
@@ -280,8 +281,8 @@ func TestShadesOfUse(t *testing.T) {
 		r.Outcomes[i].End = r.Outcomes[i].Start + 5
 	}
 	for _, dark := range []bool{false, true} {
-		p := opened(t, r, pagetest.View{Width: 1400, Height: 900, Dark: dark})
-		alpha := pagetest.Eval[[]float64](p, `(() => {
+		p := opened(t, r, browsertest.View{Width: 1400, Height: 900, Dark: dark})
+		alpha := browsertest.Eval[[]float64](p, `(() => {
 			const { width, height } = painter.base, n = 100;
 			const row = painter.base.getContext("2d").getImageData(0, height / 2, width, 1).data;
 			const opaque = Array.from({ length: width }, (_, x) => row[4 * x + 3] / 255);
@@ -297,13 +298,13 @@ func TestShadesOfUse(t *testing.T) {
 // However many jobs there are, few rectangles are drawn: those that are wider than a dot.
 func TestManyJobs(t *testing.T) {
 	r := many(100_000)
-	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
-	require.Zero(t, pagetest.Eval[int](p, "painter.drawn"))
+	p := opened(t, r, browsertest.View{Width: 1400, Height: 900})
+	require.Zero(t, browsertest.Eval[int](p, "painter.drawn"))
 	p.Do(wheel(700, 500, -2000))
 	closer := seen(p)
-	require.Positive(t, pagetest.Eval[int](p, "painter.drawn"))
-	require.Equal(t, pagetest.Eval[int](p, `ran.filter(i => jobs.start[i] < view.t1 && jobs.end[i] >= view.t0).length`),
-		pagetest.Eval[int](p, `(() => { let n = 0; running.each(view.t0, view.t1, () => n++); return n })()`),
+	require.Positive(t, browsertest.Eval[int](p, "painter.drawn"))
+	require.Equal(t, browsertest.Eval[int](p, `ran.filter(i => jobs.start[i] < view.t1 && jobs.end[i] >= view.t0).length`),
+		browsertest.Eval[int](p, `(() => { let n = 0; running.each(view.t0, view.t1, () => n++); return n })()`),
 		"the search finds what is in sight of %v", closer)
 }
 
@@ -337,12 +338,12 @@ func TestManySlots(t *testing.T) {
 	require.NoError(t, err)
 	r, err := pagetest.Run(w, "conservative")
 	require.NoError(t, err)
-	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
-	require.Equal(t, 24, pagetest.Eval[int](p, "lanesInAll"))
-	wide := pagetest.Eval[int](p, "jobs.cpus.findIndex((n, i) => n > 8 && !Number.isNaN(jobs.start[i]))")
+	p := opened(t, r, browsertest.View{Width: 1400, Height: 900})
+	require.Equal(t, 24, browsertest.Eval[int](p, "lanesInAll"))
+	wide := browsertest.Eval[int](p, "jobs.cpus.findIndex((n, i) => n > 8 && !Number.isNaN(jobs.start[i]))")
 	require.Positive(t, wide)
 	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), r.Workload.Jobs[wide].Name+kb.Enter))
-	require.Contains(t, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job"))), "node-b")
+	require.Contains(t, browsertest.Ask(p, chromedp.Text(chromedp.CSS("#job"))), "node-b")
 	p.Shot("gantt-slots", false)
 }
 
@@ -354,16 +355,16 @@ func TestPartitions(t *testing.T) {
 	require.NoError(t, err)
 	r, err := pagetest.Run(w, "easy")
 	require.NoError(t, err)
-	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
-	require.Equal(t, 32, pagetest.Eval[int](p, "lanesInAll"))
-	require.Equal(t, 8, pagetest.Eval[int](p, "encoded.slots.length"))
+	p := opened(t, r, browsertest.View{Width: 1400, Height: 900})
+	require.Equal(t, 32, browsertest.Eval[int](p, "lanesInAll"))
+	require.Equal(t, 8, browsertest.Eval[int](p, "encoded.slots.length"))
 	five := slices.IndexFunc(w.Jobs, func(j condorsim.Job) bool { return j.Cpus > 4 && j.Cpus < 8 })
 	require.Positive(t, five)
-	require.Equal(t, 8, pagetest.Eval[int](p,
+	require.Equal(t, 8, browsertest.Eval[int](p,
 		fmt.Sprintf("jobs.lanes.slice(jobs.first[%d], jobs.first[%d]).reduce((a, b) => a + b)", five, five+1)),
 		"more than it asked for")
 	p.Do(chromedp.SendKeys(chromedp.CSS("#query"), w.Jobs[five].Name+kb.Enter))
-	require.Contains(t, pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job"))), r.Outcomes[five].Placement[0].Bundle.Name)
+	require.Contains(t, browsertest.Ask(p, chromedp.Text(chromedp.CSS("#job"))), r.Outcomes[five].Placement[0].Bundle.Name)
 	p.Shot("gantt-partitions", false)
 }
 
@@ -372,10 +373,10 @@ func TestThePageOfNothing(t *testing.T) {
 	p := opened(t, &condorsim.Result{Workload: &condorsim.Workload{
 		Slots:  []*negotiator.Slot{slot},
 		Schema: negotiator.Schema{Resources: []string{"cpus"}},
-	}}, pagetest.View{Width: 900, Height: 700})
+	}}, browsertest.View{Width: 900, Height: 700})
 	p.Do(chromedp.Focus(chromedp.CSS("#stage")), chromedp.KeyEvent("+"), chromedp.KeyEvent("]"),
 		chromedp.MouseClickXY(400, 400))
-	require.Equal(t, "No job chosen", pagetest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
+	require.Equal(t, "No job chosen", browsertest.Ask(p, chromedp.Text(chromedp.CSS("#job-title"))))
 }
 
 // byHand is a schedule of a job that has two of three slots, of one that lost a slot twice, and of
@@ -405,8 +406,8 @@ func byHand() *condorsim.Result {
 }
 
 func TestEveryPieceOfAJobHasItsColour(t *testing.T) {
-	p := opened(t, byHand(), pagetest.View{Width: 1400, Height: 900})
-	pixels := pagetest.Eval[[]string](p, `(() => {
+	p := opened(t, byHand(), browsertest.View{Width: 1400, Height: 900})
+	pixels := browsertest.Eval[[]string](p, `(() => {
 		const all = painter.base.getContext("2d")
 			.getImageData(Math.round(view.x(300) * painter.ratio), 0, 1, painter.base.height).data;
 		const at = (lane) => 4 * Math.round(view.y(lane) * painter.ratio);
@@ -416,11 +417,11 @@ func TestEveryPieceOfAJobHasItsColour(t *testing.T) {
 }
 
 func TestLostAndHeldJobs(t *testing.T) {
-	p := opened(t, byHand(), pagetest.View{Width: 1400, Height: 900})
+	p := opened(t, byHand(), browsertest.View{Width: 1400, Height: 900})
 	said := func(name string) string {
 		p.Do(chromedp.SetValue(chromedp.CSS("#query"), name), chromedp.SendKeys(chromedp.CSS("#query"), kb.Enter))
 		settle(p)
-		return pagetest.Eval[string](p, "document.getElementById('job').textContent")
+		return browsertest.Eval[string](p, "document.getElementById('job').textContent")
 	}
 	lost := said("job1")
 	require.Contains(t, lost, "slots lost2 times3,600 cpu s for nothing")
@@ -435,13 +436,13 @@ func TestLostAndHeldJobs(t *testing.T) {
 
 // The chart is printed in colours for paper, and looks as before afterwards.
 func TestPaper(t *testing.T) {
-	p := opened(t, simulated(t, 500, "easy"), pagetest.View{Width: 1400, Height: 900, Dark: true})
-	pagetest.Eval[bool](p, `(() => { window.drawn = []; const draw = painter.draw.bind(painter); `+
+	p := opened(t, simulated(t, 500, "easy"), browsertest.View{Width: 1400, Height: 900, Dark: true})
+	browsertest.Eval[bool](p, `(() => { window.drawn = []; const draw = painter.draw.bind(painter); `+
 		`painter.draw = () => { drawn.push(painter.ink.ink); draw(); }; return true })()`)
-	dark := pagetest.Eval[string](p, "painter.ink.ink")
+	dark := browsertest.Eval[string](p, "painter.ink.ink")
 	require.NotEmpty(t, p.PDF())
 	settle(p)
-	drawn := pagetest.Eval[[]string](p, "drawn")
+	drawn := browsertest.Eval[[]string](p, "drawn")
 	require.Contains(t, drawn, "#111", "on paper")
 	require.Equal(t, dark, drawn[len(drawn)-1], "on the screen again")
 }

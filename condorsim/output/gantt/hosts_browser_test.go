@@ -11,6 +11,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/page/pagetest"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/browsertest"
 )
 
 // TestManyHostsWithoutUsers: rows are named by machine, without what all names have in common, and jobs
@@ -28,12 +29,12 @@ func TestManyHostsWithoutUsers(t *testing.T) {
 	require.NoError(t, err)
 	r, err := pagetest.Run(w, "easy")
 	require.NoError(t, err)
-	p := opened(t, r, pagetest.View{Width: 1400, Height: 900})
-	require.Equal(t, 16, pagetest.Eval[int](p, "machines.length"))
-	require.Equal(t, "node03", pagetest.Eval[string](p, "machines[3].name"))
-	require.Equal(t, 4, pagetest.Eval[int](p, "machines[3].cpus"))
-	require.Equal(t, "wait", pagetest.Eval[string](p, "document.getElementById('colour').value"))
-	require.Equal(t, "by wait, as no user is known", pagetest.Eval[string](p, "document.querySelector('#legend em').textContent"))
-	require.Greater(t, pagetest.Eval[int](p, "document.querySelectorAll('#legend span').length"), 3)
+	p := opened(t, r, browsertest.View{Width: 1400, Height: 900})
+	require.Equal(t, 16, browsertest.Eval[int](p, "machines.length"))
+	require.Equal(t, "node03", browsertest.Eval[string](p, "machines[3].name"))
+	require.Equal(t, 4, browsertest.Eval[int](p, "machines[3].cpus"))
+	require.Equal(t, "wait", browsertest.Eval[string](p, "document.getElementById('colour').value"))
+	require.Equal(t, "by wait, as no user is known", browsertest.Eval[string](p, "document.querySelector('#legend em').textContent"))
+	require.Greater(t, browsertest.Eval[int](p, "document.querySelectorAll('#legend span').length"), 3)
 	p.Shot("gantt-hosts", false)
 }

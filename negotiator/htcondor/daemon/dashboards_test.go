@@ -174,10 +174,7 @@ func TestMetricsExist(t *testing.T) {
 	for who, expr := range expressions(t) {
 		labels := []string{"job", "instance", "le"} // those of Prometheus, and of buckets
 		for _, part := range selected.FindAllStringSubmatch(expr, -1) {
-			name := part[1]
-			if base := strings.TrimSuffix(name, "_bucket"); base != name {
-				name = base
-			}
+			name := strings.TrimSuffix(part[1], "_bucket")
 			m, found := known[name]
 			require.True(t, found, "%s: there is no %s", who, name)
 			require.True(t, served[name] != nil || sometimes.MatchString(name), "%s: %s is not served", who, name)
@@ -189,7 +186,7 @@ func TestMetricsExist(t *testing.T) {
 			}
 		}
 		for _, list := range grouped.FindAllStringSubmatch(expr, -1) {
-			for _, label := range strings.Split(list[1], ", ") {
+			for label := range strings.SplitSeq(list[1], ", ") {
 				require.Contains(t, labels, strings.TrimSpace(label), "%s: %s", who, expr)
 			}
 		}

@@ -101,6 +101,25 @@ func TestNobodyCollects(t *testing.T) {
 	require.NotContains(t, d.gather(t), "backfill_idle_cpus")
 }
 
+// TestAnotherPolicyMayBePlayed: a policy that cannot be played is told until another one takes over.
+func TestAnotherPolicyMayBePlayed(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o, easy := w.options("conservative"), w.options("easy").Negotiator
+	changes := make(chan negotiator.Change, 1)
+	o.Logger, o.Negotiator.Changes, o.Negotiator.Policy = logTo(log), changes, onlyOne{o.Negotiator.Policy}
+	d, _ := run(t, o)
+	unplayable := func() float64 {
+		return d.gather(t)["backfill_policy_unplayable"].GetMetric()[0].GetGauge().GetValue()
+	}
+	require.Zero(t, unplayable())
+	w.deltas <- w.begin()
+	poll.Contains(t, cannotLookText, log.String)
+	require.InDelta(t, 1, unplayable(), 0)
+	changes <- negotiator.Change{Policy: easy.Policy, Fallback: easy.Fallback}
+	w.deltas <- negotiator.Delta{Now: 1001}
+	poll.Equal(t, 0.0, unplayable)
+}
+
 // metric is a metric as it is described.
 type metric struct{ name, help, labels string }
 

@@ -1,6 +1,6 @@
 import { Store } from "./store.js";
 import { Words, number, percent } from "./words.js";
-import { make, replace } from "./dom.js";
+import { make, prose, replace } from "./dom.js";
 import { NowView } from "./now.js";
 import { QueueView } from "./queue.js";
 import { JobView } from "./job.js";
@@ -29,6 +29,7 @@ async function api(path, body) {
   } catch {
     throw new Refused("The server does not answer.", 0);
   }
+  if (response.status === 401) location.reload(); // whoever was signed in is not any more: the server asks again
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new Refused(answer?.error ?? "The server answered " + response.status + ".", response.status);
   return answer;
@@ -79,7 +80,7 @@ class Shell {
     if (!this.made.has(view)) this.made.set(view, new views[view](document.querySelector(`#view > [data-view="${view}"]`), this.app));
     document.body.dataset.view = view;
     this.title();
-    this.made.get(view).show({ name, query });
+    this.made.get(view).show({ name, query, job: query.get("job") ?? undefined });
     if (before && before !== view) {
       scrollTo(0, 0);
       byID("view").focus({ preventScroll: true });
@@ -132,7 +133,7 @@ class Shell {
     if (banner.dataset.told !== text) {
       banner.dataset.told = text;
       banner.hidden = !told.length;
-      replace(banner, told.length > 1 ? make("ul", null, told.map((line) => make("li", { dir: "auto" }, line))) : make("span", { dir: "auto" }, text));
+      replace(banner, told.length > 1 ? make("ul", null, told.map((line) => make("li", null, prose(line)))) : prose(text));
     }
     this.title();
     this.tick();

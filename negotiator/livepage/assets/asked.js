@@ -1,4 +1,4 @@
-import { Chart, key, timeStepFor } from "./charts.js";
+import { Chart, key } from "./charts.js";
 import { card, definitions, figures, jobLink, make, name, prose } from "./dom.js";
 import { letters, list, numbers } from "./table.js";
 import { count, duration, number, percent, requests } from "./words.js";
@@ -35,7 +35,7 @@ function strip(w, label, now, all) {
   return new Chart(label, 46 + 30 * all.length, (plot) => {
     plot.left = 12;
     plot.scale([now, now + (last - now) * 1.08], [0, all.length]);
-    plot.across((v) => w.brief(v), timeStepFor(plot.x1 - plot.x0, plot.width / 110));
+    plot.times(w);
     all.forEach((a, i) => {
       const y = plot.top + 30 * i;
       plot.text(plot.left + 2, y + 11, a.label + (known.includes(a) ? "" : ": not foreseen"), { class: "label" });
@@ -60,7 +60,7 @@ export function jobAnswer(app, answer, { today, take } = {}) {
   }
   parts.push(make("p", { class: "big" }, "It would start ", make("b", null, whenever(w, at)), by + "."));
   const says = [];
-  if (j.told_by === "median" && j.p10 !== undefined && j.p90 !== undefined) says.push("In eight of ten cases between " + w.brief(j.p10) + " and " + w.brief(j.p90) + ".");
+  if (j.told_by === "median" && j.p10 !== undefined && j.p90 !== undefined) says.push("In eight of ten cases between " + w.range(j.p10, j.p90, " and ") + ".");
   says.push(j.told_by === "median" ? "By plan, if all jobs run as long as is planned: " + whenever(w, j.start) + "." : "By plan: if all jobs run as long as is planned, and nobody else comes.");
   says.push(j.delayed ? count(j.delayed, "job that waits", "jobs that wait") + " would start later because of it." : "It would delay no job.");
   parts.push(make("p", null, says.join(" ")));
@@ -133,7 +133,7 @@ function dumbbells(w, now, c) {
   const chart = new Chart("Starts today and as asked, of the jobs that move most", 44 + 19 * all.length, (plot) => {
     plot.left = Math.min(170, plot.width * 0.36);
     plot.scale([Math.min(now, ...known), last + (last - now) * 0.04], [0, 1]);
-    plot.across((v) => w.brief(v), timeStepFor(plot.x1 - plot.x0, (plot.right - plot.left) / 100));
+    plot.times(w);
     const letter = 6.6, room = Math.floor((plot.left - 8) / letter);
     all.forEach((m, i) => {
       const y = plot.top + 19 * i + 10, sooner = m.start_before === null || m.start_after !== null && m.start_after < m.start_before, kind = sooner ? "good" : "bad";
@@ -143,7 +143,7 @@ function dumbbells(w, now, c) {
       plot.line(a, y, b, y, "move " + kind);
       if (m.start_before !== null) plot.add("circle", { cx: a, cy: y, r: 4, class: "mark-today" });
       if (m.start_after !== null) plot.add("circle", { cx: b, cy: y, r: 5, class: "mark-" + kind });
-      else plot.text(b, y + 4, "never", { "text-anchor": "end", class: "label" });
+      else plot.text(b, y - 3, "never", { "text-anchor": "end", class: "label" });
     });
   });
   return make("div", null, key([["mark-today", "today's plan"], ["mark-good", "as asked, earlier"], ["mark-bad", "as asked, later"]]), chart.element,

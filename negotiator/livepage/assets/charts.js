@@ -51,10 +51,17 @@ export class Plot {
   }
   text(x, y, text, properties) { return this.add("text", { x, y, ...properties }, text); }
   line(x1, y1, x2, y2, kind) { return this.add("line", { x1, y1, x2, y2, class: kind }); }
+  // A horizontal axis of time, and its words.
+  times(words, most = Math.max(2, (this.right - this.left) / 80)) {
+    const step = timeStepFor(this.x1 - this.x0, most);
+    // Round times of a day are those of the pool's clock.
+    const shift = words.clock(this.x0)?.shift ?? 0;
+    this.across((v) => words.tick(v, step), step, ((shift % step) + step) % step);
+  }
   // Marks on the horizontal axis: say(v) in words.
-  across(say, step = stepFor(this.x1 - this.x0, this.width / 90)) {
+  across(say, step = stepFor(this.x1 - this.x0, this.width / 90), shift = 0) {
     let free = -Infinity;
-    for (let v = Math.ceil(this.x0 / step) * step; v <= this.x1 + step * 1e-9; v += step) {
+    for (let v = Math.ceil((this.x0 + shift) / step) * step - shift; v <= this.x1 + step * 1e-9; v += step) {
       const x = this.x(v), text = say(v), wide = text.length * 6.2;
       this.line(x, this.top, x, this.bottom, "grid");
       if (x - wide / 2 < free || x - wide / 2 < 0) continue;

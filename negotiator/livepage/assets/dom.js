@@ -34,8 +34,11 @@ export const jobLink = (job, most) => make("a", { href: jobHash(job) }, name(job
 // encodeURIComponent refuses half a pair of surrogates.
 export const wellFormed = (text) => String(text).toWellFormed?.() ?? String(text);
 
-// A text that others wrote, with its lines as they are.
-export const prose = (text) => make("span", { dir: "auto", class: "prose" }, text);
+// prose is a text that others wrote, with its lines as they are; cut if it is very long.
+export function prose(text, most = 400) {
+  const all = String(text ?? ""), cut = all.length > most;
+  return make("span", { dir: "auto", class: "prose", title: cut ? wellFormed(all.slice(0, 4000)) : undefined }, cut ? wellFormed(all.slice(0, most)) + "…" : all);
+}
 
 // An empty place says what will be there.
 export const empty = (title, text) => make("div", { class: "empty" }, make("p", { class: "big" }, title), text && make("p", null, text));

@@ -84,7 +84,7 @@ export class JobView {
     } else {
       big = ["It starts most likely at ", make("b", null, w.brief(r.start)), ", " + w.away(r.start) + "."];
     }
-    const range = r.low !== undefined && r.situation !== "runs" ? "In eight of ten cases it starts between " + w.brief(r.low) + " and " + (r.high === undefined ? "an unknown time" : w.brief(r.high)) + "." : "";
+    const range = r.low !== undefined && r.situation !== "runs" ? "In eight of ten cases it starts " + (r.high === undefined ? "from " + w.brief(r.low) + " on." : "between " + w.range(r.low, r.high, " and ") + ".") : "";
     const waits = ["waits", "reserved", "held"].includes(r.situation);
     const promise = r.guarantee !== undefined && waits ? make("p", { class: "promise" }, make("span", { class: "mark good" }, "guaranteed"), " At the latest at ", make("b", null, w.brief(r.guarantee)), ", " + w.away(r.guarantee) + ".")
       : waits && r.situation ? make("p", { class: "promise soft" }, this.app.store.head?.guarantees ? "It was promised no latest start." : "The policy in charge promises no latest starts.") : "";
@@ -105,7 +105,7 @@ export class JobView {
       ["State", situations[r.situation] ?? r.situation],
       ["Asks for", r.cpus ? requests(r) + (r.requested ? " for " + duration(r.requested) : "") : ""],
       ["Expected to run", r.predicted ? duration(r.predicted) : ""],
-      ["Submitted", r.submit !== undefined ? w.brief(r.submit) + ", " + w.away(r.submit) : ""],
+      ["Submitted", r.situation && r.submit !== undefined ? w.brief(r.submit) + ", " + w.away(r.submit) : ""],
       ["", r.situation ? links : ""],
     ]);
   }
@@ -138,7 +138,7 @@ export class JobView {
     const room = Math.max(10, (high - low) * 0.06);
     plot.left = 78;
     plot.scale([all[0].at, until], [low - room, high + room]);
-    plot.across((v) => w.brief(v), timeStepFor(plot.x1 - plot.x0, (plot.right - plot.left) / 90));
+    plot.times(w);
     plot.up((v) => w.brief(v), timeStepFor(plot.y1 - plot.y0, 6));
     const ends = (i) => (i + 1 < all.length ? all[i + 1].at : until);
     all.forEach((e, i) => {

@@ -1,4 +1,4 @@
-import { Chart, key, timeStepFor } from "./charts.js";
+import { Chart, key } from "./charts.js";
 import { card, definitions, figures, make, name, prose, replace } from "./dom.js";
 import { Fresh } from "./fresh.js";
 import { Table, letters, numbers } from "./table.js";
@@ -134,7 +134,7 @@ export class PoolView {
   time(plot) {
     const w = this.app.words, history = this.answer.history;
     plot.scale([history[0].at, history.at(-1).at], [plot.y0, plot.y1]);
-    plot.across((v) => w.brief(v), timeStepFor(plot.x1 - plot.x0, (plot.right - plot.left) / 90));
+    plot.times(w);
   }
   over(plot) {
     const a = this.answer;

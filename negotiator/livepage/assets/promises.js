@@ -1,4 +1,4 @@
-import { Chart, key, timeStepFor } from "./charts.js";
+import { Chart, key } from "./charts.js";
 import { card, empty, figures, jobLink, make, name, prose, replace } from "./dom.js";
 import { Fresh } from "./fresh.js";
 import { Table, letters, list, numbers } from "./table.js";
@@ -78,7 +78,9 @@ export class PromisesView {
       g.given && [number(g.given), "guarantees given"], g.given && [number(g.kept), "kept", g.kept ? "good" : ""], g.given && [number(g.broken), "broken", g.broken ? "bad" : ""], g.given && [number(g.open), "open"],
     ]));
     this.leads.show(a.leads);
-    replace(this.causes, !g.given ? make("p", { class: "hint" }, "No guarantees were given" + (this.app.store.head?.guarantees ? " yet." : ": the policy in charge gives none.")) : "",
+    const part = (n, kind, label) => make("i", { class: kind, title: number(n) + " " + label, style: { width: (g.given ? n / g.given * 100 : 0) + "%" } });
+    replace(this.causes, g.given ? [make("div", { class: "gauge", role: "img", "aria-label": number(g.kept) + " kept, " + number(g.broken) + " broken, " + number(g.open) + " open" }, part(g.kept, "mark-good", "kept"), part(g.broken, "mark-bad", "broken"), part(g.open, "mark-open", "open")),
+      key([["mark-good", number(g.kept) + " kept"], ["mark-bad", number(g.broken) + " broken"], ["mark-open", number(g.open) + " open"]])] : "", !g.given ? make("p", { class: "hint" }, "No guarantees were given" + (this.app.store.head?.guarantees ? " yet." : ": the policy in charge gives none.")) : "",
       g.causes.length ? [make("h3", null, "Why they were broken"), make("ul", { class: "plain" }, g.causes.map((c) => make("li", null, prose(c.cause), ": ", make("b", null, count(c.jobs, "time")))))] : g.given ? make("p", null, "None was broken.") : "");
     this.broken.element.hidden = !a.broken.length;
     this.broken.show(a.broken);
@@ -101,7 +103,7 @@ export class PromisesView {
     plot.left = 74;
     plot.scale([Math.min(...a.starts.map((s) => s.started)), Math.max(...a.starts.map((s) => s.started))], [least * 1.08, most * 1.08]);
     plot.add("rect", { x: plot.left, width: plot.right - plot.left, y: plot.y(bent(600)), height: plot.y(bent(-600)) - plot.y(bent(600)), class: "band calm" });
-    plot.across((v) => w.brief(v), timeStepFor(plot.x1 - plot.x0, (plot.right - plot.left) / 90));
+    plot.times(w);
     for (const mark of marks.flatMap((m) => (m ? [m, -m] : [0]))) {
       const y = bent(mark);
       if (y > plot.y1 || y < plot.y0) continue;

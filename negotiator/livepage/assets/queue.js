@@ -70,7 +70,7 @@ export class QueueView {
     const parts = [];
     if (r.situation !== "waits") parts.push(make("span", { class: r.situation === "held" ? "mark bad" : "mark good" }, situations[r.situation] ?? r.situation), " ");
     parts.push(prose(this.app.words.whyNot(r)));
-    if (r.behind && !r.reason.includes(r.behind)) parts.push(" behind ", jobLink(r.behind, 24));
+    if (r.behind && !r.reason.includes(r.behind)) parts.push("; behind ", jobLink(r.behind, 24));
     return parts;
   }
   query() {
@@ -135,9 +135,7 @@ export class QueueView {
     this.options(this.group, a.groups, "all");
     this.reflect();
     for (const key of ["places", "range", "guarantee"]) this.table.hide(key, a.rows.length > 0 && !a.rows.some((r) => r[key === "range" ? "low" : key]));
-    const top = this.table.element.scrollTop;
     this.table.show(a.rows);
-    this.table.element.scrollTop = top;
     const filtered = ["search", "owner", "group", "situation", "autocluster"].some((key) => this.wanted[key]);
     const waiting = this.app.store.head?.waiting ?? a.jobs;
     this.says.className = "says";

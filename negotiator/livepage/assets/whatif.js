@@ -4,7 +4,7 @@ import { readMemory, readSpan, writeSpan } from "./words.js";
 
 // What can be named. A test holds these lists against the policies, orders and estimators that there are.
 const policies = ["bb", "best-fit", "conservative", "dc", "drain", "easy", "fcfs", "first-fit", "ibb", "maui", "pc", "slack", "slack-small"];
-const orders = ["fcfs", "sjf"];
+const orders = ["area", "fairshare", "fcfs", "fifo", "ljf", "narrowest", "sjf", "wfp", "wfp-wide", "widest", "xfactor"];
 const estimators = ["requested", "user", "project", "combined", "selective", "tsafrir", "learned"];
 
 // A Wrong is what is wrong with a field.

@@ -6,7 +6,7 @@ const two = (v) => String(v).padStart(2, "0");
 // count is a number with what it counts, such as "1 job" or "1,200 jobs".
 export const count = (n, one, many = one + "s") => number(n) + " " + (n === 1 ? one : many);
 
-export const number = (n) => Number(n).toLocaleString("en", { maximumFractionDigits: Math.abs(n) < 10 ? 2 : 0 });
+export const number = (n) => Number(n).toLocaleString("en", { maximumFractionDigits: Math.abs(n) < 10 ? 2 : Math.abs(n) < 100 ? 1 : 0 });
 
 export const percent = (share, digits = 0) => (share * 100).toFixed(digits) + " %";
 
@@ -110,6 +110,11 @@ export class Words {
     const [, month, of] = day.split("-").map(Number);
     return of + " " + ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month - 1];
   }
+  // Tick is an instant on an axis with so many seconds between two: the day at midnight, else the time.
+  tick(t, step) {
+    const { day, time } = this.parts(t), date = /^\d{4}-/.test(day) ? this.date(day) : day;
+    return step >= 86400 || time === "00:00:00" && this.clocks.length ? date : step < 60 ? time : time.slice(0, 5);
+  }
   // Away is how far an instant is: "in 2 h", "5 min ago", "now".
   away(t) {
     const s = t - this.now;
@@ -119,10 +124,15 @@ export class Words {
   // WhyNot is why a job waits: of one with a reservation, when that is for.
   whyNot({ situation, reason }) {
     if (situation !== "reserved" || !reason.startsWith("reserved for ")) return reason;
-    return "for " + reason.slice("reserved for ".length).replace(this.parts(this.now).day.replace("day ", "") + " ", "");
+    return "for " + reason.slice("reserved for ".length).replace(this.parts(this.now).day.replace("day ", "") + " ", "").replace(/(\d\d:\d\d):\d\d [A-Z][\w+-]*$/, "$1");
   }
-  range(low, high) {
-    return low === undefined ? "" : this.brief(low) + " – " + (high === undefined ? "open" : this.brief(high));
+  // Range says two instants alike: both with seconds or none, and a common day once.
+  range(low, high, between = " – ") {
+    if (low === undefined || low === null) return "";
+    if (high === undefined || high === null) return this.brief(low) + between + "open";
+    const a = this.parts(low), b = this.parts(high), far = this.clocks.length && Math.max(Math.abs(low - this.now), Math.abs(high - this.now)) > 600;
+    const ends = far ? 5 : 8, day = a.day === this.parts(this.now).day ? "" : (/^\d{4}-/.test(a.day) ? this.date(a.day) : a.day) + " ";
+    return day + a.time.slice(0, ends) + between + (a.day === b.day ? b.time.slice(0, ends) : this.brief(high));
   }
 }
 

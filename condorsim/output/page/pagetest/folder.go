@@ -1,5 +1,5 @@
 // Package pagetest helps to test pages: folders of results made by real simulations of made-up
-// workloads ([Folder]), and a browser that reports whatever a page must not do ([Open]).
+// workloads ([Folder]).
 package pagetest
 
 import (

@@ -1,6 +1,6 @@
 //go:build browser
 
-package pagetest
+package browsertest
 
 import (
 	"context"
@@ -77,7 +77,23 @@ func Open(tb testing.TB, file string, v View) *Page {
 	}
 	absolute, err := filepath.Abs(file)
 	require.NoError(tb, err)
-	ctx, cancel := chromedp.NewContext(started, chromedp.WithListener(watch(tb, "file://"+absolute)))
+	return open(tb, "file://"+absolute, "file://"+absolute, v)
+}
+
+// Visit opens a page of a server, which has an address such as http://127.0.0.1:9620, in a tab of its own;
+// path begins with a slash. The test is skipped, or fails, as with [Open].
+func Visit(tb testing.TB, server, path string, v View) *Page {
+	tb.Helper()
+	if started == nil {
+		tb.Skip("skipped: no Chromium is installed")
+	}
+	return open(tb, server+path, server+"/", v)
+}
+
+// open opens an address; what the page requests begins with self.
+func open(tb testing.TB, address, self string, v View) *Page {
+	tb.Helper()
+	ctx, cancel := chromedp.NewContext(started, chromedp.WithListener(watch(tb, self)))
 	tb.Cleanup(cancel)
 	scheme := "light"
 	if v.Dark {
@@ -92,7 +108,7 @@ func Open(tb testing.TB, file string, v View) *Page {
 			Name:  "prefers-color-scheme",
 			Value: scheme,
 		}}})
-	p.Do(chromedp.Navigate("file://" + absolute))
+	p.Do(chromedp.Navigate(address))
 	return p
 }
 
@@ -114,7 +130,7 @@ func browser() string {
 }
 
 // watch returns a listener for the browser's events. The test fails if the page throws an
-// exception, logs a warning or an error, or requests a file other than self.
+// exception, logs a warning or an error, or requests what does not begin with self.
 func watch(tb testing.TB, self string) func(any) {
 	tb.Helper()
 	var mu sync.Mutex
