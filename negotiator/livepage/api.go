@@ -38,7 +38,7 @@ func (s *Server) job(out http.ResponseWriter, r *http.Request) {
 		a.Row, a.At = rowOf(j), j.At
 		a.History = append(a.History, s.ledger.History(j.ID)...)
 		for at := range a.History {
-			a.History[at].Cause = seen.Text(a.History[at].Cause)
+			a.History[at].Cause = seen.Scrub(a.History[at].Cause)
 		}
 	}
 	answer(out, a, nil)

@@ -33,9 +33,9 @@ func TestSigningIn(t *testing.T) {
 	require.NoError(t, err)
 	defer wait()
 	defer cancel()
-	of, closeTab := chromedp.NewContext(shared)
+	inTab, closeTab := chromedp.NewContext(shared)
 	defer closeTab()
-	p := &tab{t, of}
+	p := &tab{t, inTab}
 	p.do(chromedp.EmulateViewport(360, 640), chromedp.Navigate(url+"/#/promises"))
 	p.wait(`document.querySelector("#token") !== null`)
 	require.Equal(t, "/sign-in#/promises", value[string](p, "location.pathname + location.hash"))
