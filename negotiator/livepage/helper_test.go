@@ -12,14 +12,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // staged is a pool that says what it was told to say.
 type staged struct {
