@@ -54,9 +54,9 @@ type page struct {
 	scenes    chan scene // for the maker; it has room for one
 	twins     outlook.Twins
 	asking    outlook.Twins
-	questions sync.Mutex               // one at a time is answered
-	latest    atomic.Pointer[foretold] // what plays have found
-	copied    atomic.Pointer[backfill.State]
+	questions sync.Mutex                      // one at a time is answered
+	latest    atomic.Pointer[foretold]        // what plays have found
+	seen      atomic.Pointer[outlook.Outlook] // of the last picture
 	meter     *meter.Meter
 }
 
@@ -142,11 +142,11 @@ func (v *page) take(over bool) {
 	v.taken, v.shown = v.clock(), true
 	n := v.last.Negotiator()
 	scavengers, _ := negotiator.Scavengers(n, 0)
-	s := scene{over: over, told: &snapshot{at: v.at, state: n.State().Clone()}, Scene: picture.Scene{
+	s := scene{over: over, told: &snapshot{at: v.at}, Scene: picture.Scene{
 		Outlook: outlook.New(n), Settled: n.Settled().Jobs, Scavengers: scavengers, Head: v.head(),
 	}}
 	s.Head.Over = over
-	v.copied.Store(s.told.state)
+	v.seen.Store(s.Outlook)
 	for _, j := range n.State().FirstWaiting(mostPictured) {
 		s.Waiting = append(s.Waiting, n.Job(j.ID))
 	}
@@ -174,7 +174,7 @@ func (v *page) head() picture.Head {
 // made of.
 func (v *page) metered() negotiator.Sink {
 	return &meter.Sink{
-		Meter: v.meter, State: func(*negotiator.Report) func() *backfill.State { return v.copied.Load },
+		Meter: v.meter, State: func(*negotiator.Report) func() *backfill.State { return v.copied },
 		Starts: func() func(backfill.JobID) (backfill.Time, bool) {
 			starts := v.latest.Load().starts
 			return func(id backfill.JobID) (backfill.Time, bool) {
@@ -183,6 +183,14 @@ func (v *page) metered() negotiator.Sink {
 			}
 		},
 	}
+}
+
+// copied returns a copy of the state in the last picture; nil: there is none.
+func (v *page) copied() *backfill.State {
+	if o := v.seen.Load(); o != nil {
+		return o.State()
+	}
+	return nil
 }
 
 // make makes pictures until the context ends. It rests for as long as it has worked.
@@ -195,6 +203,7 @@ func (v *page) make(ctx context.Context) {
 			return
 		case s := <-v.scenes:
 			before := v.clock()
+			s.told.state = s.Outlook.State()
 			v.foretell(ctx, s)
 			s.Told = func(id backfill.JobID) picture.Told { return v.toldOf(s.told, id) }
 			v.server.Show(s.Picture())
