@@ -114,6 +114,15 @@ func TestChartOfManySlots(t *testing.T) {
 		took[0], took[1], took[2], took[3], took[4], took[5], took[6], heap.UsedSize/(1<<20), took[7], spent)
 	require.Greater(t, took[7], 1.0, "differences came meanwhile")
 	tab.Shot("bands-later", false)
+	require.True(t, browsertest.Eval[bool](tab, `(() => {
+		const { painter } = view, { bands } = painter;
+		view.view.all();
+		painter.draw();
+		const kept = bands.sums.slice();
+		bands.forget();
+		painter.copied = false;
+		painter.draw();
+		return kept.some((v) => v > 1) && kept.every((v, i) => Math.abs(v - bands.sums[i]) < 0.05) })()`), "what rows changed is known")
 	browsertest.Eval[bool](tab, "view.view.lanes(50000, 50400), true")
 	settle(tab)
 	require.True(t, browsertest.Eval[bool](tab, "view.painter.detail"), "closer, every job is drawn")

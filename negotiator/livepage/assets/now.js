@@ -67,8 +67,7 @@ export class NowView {
       keys: { "[": () => this.step(-1), "]": () => this.step(1), n: () => this.home(), Escape: () => this.finder.clear() },
     });
     this.colour.addEventListener("change", () => {
-      this.painter.way = this.colour.value;
-      this.painter.learn(this.store);
+      this.painter.colourBy(this.colour.value, this.store);
       this.showLegend();
       this.redraw(all);
     });
@@ -139,13 +138,14 @@ export class NowView {
     const wanted = this.pending;
     this.pending = 0;
     if (!this.shown || !this.store.head || !wanted) return;
-    const first = !this.lanes.rows.length;
-    if (this.queue) this.take();
+    const first = !this.lanes.rows.length, other = this.queue !== null;
+    if (other) this.take();
     this.pending = 0; // moving the view asked for what is done now
     this.state.now = this.store.now();
     if (wanted === all) {
       this.painter.draw();
-      if (first) this.redraw(all); // the slots are seen first
+      // What is above the slots can wait for a frame: it goes over all jobs.
+      if (other) requestAnimationFrame(() => { if (this.shown) this.overview.draw(); });
       else this.overview.draw();
     }
     this.painter.follow(this.state);
@@ -154,8 +154,8 @@ export class NowView {
   take() {
     const { store, view, lanes } = this, first = !this.lanes.rows.length, before = this.taken;
     for (const difference of this.queue === "all" ? [null] : this.queue) lanes.take(store, difference);
+    this.painter.learn(store, this.queue === "all" ? store.jobs.values() : this.queue.flatMap(({ jobs }) => jobs || []));
     this.queue = null;
-    this.painter.learn(store);
     this.taken = store.head.now;
     const whole = { times: view.t0 <= view.limits.t0 && view.t1 >= view.limits.t1, lanes: view.l0 <= view.limits.l0 && view.l1 >= view.limits.l1 };
     const limits = this.limits();
