@@ -146,8 +146,14 @@ func (w *Workload) set(s estimate.Settings, guarantees bool,
 	return set, nil
 }
 
-// actual returns how long a job will really run: until its end or its limit.
-func (w *Workload) actual(id backfill.JobID) backfill.Time { return w.Jobs[id].runs() }
+// actual returns how long a job will really run: until its end or its limit; -1 if it is none of the
+// workload's, such as one that is only asked about.
+func (w *Workload) actual(id backfill.JobID) backfill.Time {
+	if int64(id) >= int64(len(w.Jobs)) {
+		return -1
+	}
+	return w.Jobs[id].runs()
+}
 
 // Predicted returns the run times that a started job was planned with.
 func (r *Result) Predicted(id backfill.JobID) estimate.Uses {

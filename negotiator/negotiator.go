@@ -51,7 +51,8 @@ type Config struct {
 	Record *estimate.TrackRecord
 	// Delays are how long starts took so far, if that is known.
 	Delays estimate.Delays
-	// Actual returns how long a job will run, which only a simulation knows; may be nil.
+	// Actual returns how long a job will run, which only a simulation knows, and -1 if it does not know
+	// it either: as long as it requests. May be nil.
 	Actual func(backfill.JobID) backfill.Time
 	// Matching bounds what it may cost to find out which slots each user's jobs may use; zero: it may
 	// cost anything.

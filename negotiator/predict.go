@@ -63,7 +63,9 @@ func (p *predictions) predict(job *Job) {
 	}
 	j := p.describe(job)
 	if p.actual != nil {
-		j.Actual = p.actual(job.ID)
+		if j.Actual = p.actual(job.ID); j.Actual < 0 {
+			j.Actual = j.Requested
+		}
 	}
 	uses, r := p.set.Estimate(&j, p.now), j.Requested
 	p.forget(job.ID)

@@ -104,3 +104,12 @@ func TestWhatIfComparesLikeWithLike(t *testing.T) {
 	require.EqualValues(t, 100, *a.Job.Start)
 	require.Nil(t, a.Job.Mid)
 }
+
+// TestAskedJobHasNoRunTime: a job that is asked about is planned by what estimators say of it, though no
+// trace says how long it will run.
+func TestAskedJobHasNoRunTime(t *testing.T) {
+	p := rehearse(t, "slack", fourCpus, shortRuns().String())
+	a, err := p.WhatIf(t.Context(), 50100, whatif.Question{Job: &whatif.Job{Ad: "RequestCpus = 4\nOwner = \"7\"\nRequirements = true\n", Seconds: 900}})
+	require.NoError(t, err)
+	require.NotNil(t, a.Job.Start)
+}

@@ -168,7 +168,7 @@ func TestWhoMayLook(t *testing.T) {
 	_, who := see(bob)
 	require.Contains(t, who, "bob")
 	for name, token := range map[string]string{
-		"none": "", "made up": "secret", "of another right": made("-identity", "eve@pool.test", "-authz", "ADVERTISE_STARTD"),
+		"none": "", "made up": "secret", "of another right": made("-identity", "eve@pool.test", "-authz", "CLIENT"),
 		"changed": bob[:len(bob)-2] + "xx", "half": bob[:len(bob)/2],
 	} {
 		code, _ := see(token)

@@ -83,7 +83,8 @@ type sinkFunc func(*negotiator.Report) error
 
 func (f sinkFunc) Cycle(r *negotiator.Report) error { return f(r) }
 
-// TestASimulationIsMetered looks at what a meter tells of a simulated pool, in the middle and at the end.
+// TestASimulationIsMetered looks at what a meter tells of a simulated pool, in the middle and at
+// the end.
 func TestASimulationIsMetered(t *testing.T) {
 	m := meter.New(meter.Options{Alone: true})
 	_, early := gather(t, m)
@@ -119,7 +120,8 @@ func TestASimulationIsMetered(t *testing.T) {
 
 	m.StartError("arrival", -90)
 	families, told := gather(t, m)
-	require.Equal(t, map[string]float64{"none": 0}, values(told["backfill_group_running_cpus"]), "of a group that ran jobs")
+	idle := values(told["backfill_group_running_cpus"])
+	require.Equal(t, map[string]float64{"none": 0}, idle, "of a group that ran jobs")
 	waits := told["backfill_job_wait_seconds"].GetMetric()
 	require.Len(t, waits, 1)
 	require.EqualValues(t, len(result.Outcomes), waits[0].GetHistogram().GetSampleCount())
@@ -166,7 +168,9 @@ func TestGroupsAreBounded(t *testing.T) {
 			Report: r, State: func() *backfill.State { return r.State }, Groups: func() []meter.Group { return quotas },
 		})
 		_, found := gather(t, m)
-		for _, name := range []string{"backfill_group_running_cpus", "backfill_group_waiting_jobs", "backfill_job_wait_seconds"} {
+		for _, name := range []string{
+			"backfill_group_running_cpus", "backfill_group_waiting_jobs", "backfill_job_wait_seconds",
+		} {
 			most = max(most, len(found[name].GetMetric()))
 		}
 		for _, g := range quotas {
