@@ -83,7 +83,7 @@ export class NowView {
       this.fit();
     });
     new ResizeObserver(() => {
-      const box = this.stage.getBoundingClientRect(), other = Math.abs(box.width - view.width) > 0.5 || Math.abs(box.height - view.height) > 0.5;
+      const box = this.stage.getBoundingClientRect(), other = Math.abs(box.width - view.width * view.scale) > 0.5 || Math.abs(box.height - view.height * view.scale) > 0.5;
       if (this.shown && other && !this.printed.matches) this.fit();
     }).observe(this.stage);
   }
@@ -93,7 +93,7 @@ export class NowView {
     this.redraw(all);
   }
   resize() {
-    this.painter.resize();
+    this.painter.resize(innerWidth >= 2200 ? 1.5 : 1); // a screen on a wall is far away
     this.view.left = this.view.width < 500 ? 58 : 92;
   }
   fit() {
@@ -332,7 +332,9 @@ export class NowView {
       const room = Math.max(piece.row.lanes * 3, rows), middle = piece.row.lane + piece.row.lanes / 2;
       view.lanes(middle - room / 2, middle + room / 2);
     }
-    const from = Math.min(job.start, now), to = Math.max(end, job.guarantee ?? end, job.high ?? end);
+    // What is far behind all else, as a guarantee may be, would make the rest too small.
+    const from = Math.min(job.start, now), near = from + 3 * (end - from);
+    const to = Math.max(end, ...[job.guarantee, job.high].filter((t) => t <= near));
     view.reveal({ from, to: Math.max(to, from + 1), start: job.start, end, lane: piece.row.lane });
   }
   // The next or the previous job by start.
