@@ -59,6 +59,7 @@ class Shell {
     byID("keys").addEventListener("click", () => byID("help").showModal());
     byID("wall").addEventListener("click", () => this.wall());
     setInterval(() => { if (!document.hidden) this.tick(); }, 1000);
+    byID("leave").addEventListener("click", () => this.leave());
     this.turn();
     this.state();
     this.store.start();
@@ -85,6 +86,11 @@ class Shell {
       scrollTo(0, 0);
       byID("view").focus({ preventScroll: true });
     }
+  }
+  // leave signs out.
+  async leave() {
+    await fetch("sign-out", { method: "POST" }).catch(() => null);
+    location.reload();
   }
   title() {
     const section = document.querySelector(`#view > [data-view="${this.view}"]`);
@@ -115,8 +121,10 @@ class Shell {
     dispatchEvent(new Event("resize")); // charts have other room now
   }
   head() {
-    const h = this.store.head;
+    const h = this.store.head, { me } = this.store.own;
     if (!h) return;
+    byID("leave").hidden = !me.signed;
+    byID("leave").title = me.user ? "You are " + me.user + "." : "";
     byID("pool").textContent = h.pool || "The pool";
     byID("pool").title = h.pool;
     byID("charge").textContent = (h.fallback ? h.fallback + " in place of " + h.policy : h.policy) + ", order " + h.order + (h.guarantees ? ", gives guarantees" : "");
