@@ -74,7 +74,10 @@ class Shell {
     if (before && before !== view) this.made.get(before)?.hide();
     for (const section of document.querySelectorAll("#view > section")) section.hidden = section.dataset.view !== view;
     for (const link of byID("views").querySelectorAll("a")) {
-      if (link.hash.slice(2).split("/")[0] === view) link.setAttribute("aria-current", "page");
+      if (link.hash.slice(2).split("/")[0] === view) {
+        link.setAttribute("aria-current", "page");
+        link.scrollIntoView({ block: "nearest", inline: "nearest" });
+      }
       else link.removeAttribute("aria-current");
     }
     if (!this.made.has(view)) this.made.set(view, new views[view](document.querySelector(`#view > [data-view="${view}"]`), this.app));

@@ -83,7 +83,7 @@ const notes = (answer) => (answer.notes?.length ? make("ul", { class: "notes" },
 function broken(w, all) {
   if (!all?.length) return [];
   return [make("h3", { class: "bad" }, count(all.length, "promise") + " would be broken"), list({
-    caption: "Promises that would be broken", key: (b) => b.job, columns: [
+    caption: "Promises that would be broken", kind: "cards", key: (b) => b.job, columns: [
       { key: "job", title: "Job", text: (b) => b.job, node: (b) => jobLink(b.job, 32) },
       { key: "owner", title: "Owner", text: (b) => b.owner ?? "", node: (b) => name(b.owner, 24) },
       { key: "promised", title: "Promised by", text: (b) => w.brief(b.promised) },
@@ -104,7 +104,7 @@ export function changeAnswer(app, answer) {
   for (const d of c.drained ?? []) parts.push(make("p", null, name(d.slot), " is drained from " + w.brief(d.from) + " to " + w.brief(d.from + d.for) + "."));
   const rows = [["Mean wait", "mean_wait", duration], ["Mean of the longest 5 % of waits", "worst_wait", duration], ["Mean bounded slowdown", "mean_bounded_slowdown", number], ["Until the last job ends", "makespan", duration]];
   parts.push(list({
-    caption: "Of the " + count(c.present.jobs, "job") + " that start in both plans", columns: [
+    caption: "Of the " + count(c.present.jobs, "job") + " that start in both plans", kind: "cards", columns: [
       { key: "what", title: "", text: ([what]) => what },
       { key: "present", title: "Today's plan", number: true, text: ([, field, say]) => say(c.present[field]) },
       { key: "changed", title: "What if", number: true, text: ([, field, say]) => say(c.changed[field]) },

@@ -43,7 +43,7 @@ export class PoolView {
     });
     const w = this.app.words;
     this.shapes = new Table({
-      caption: "What those who wait ask for, by shape, and how many more of each would fit now", key: (s) => [s.cpus, s.memory, s.gpus, s.other].join(" "), columns: [
+      caption: "What those who wait ask for, by shape, and how many more of each would fit now", kind: "cards", key: (s) => [s.cpus, s.memory, s.gpus, s.other].join(" "), columns: [
         { key: "shape", title: "Of each slot", text: (s) => (s.other ? "all others" : "up to " + requests({ ...s, chunks: 1 })) },
         { key: "jobs", title: "Jobs", number: true, text: (s) => number(s.jobs) }, { key: "slots", title: "Slots wanted", number: true, text: (s) => number(s.slots) },
         { key: "places", title: "Fit now", number: true, text: (s) => (s.other ? "" : number(s.places)), why: "How many more of this shape would fit on what is idle" },

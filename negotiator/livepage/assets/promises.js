@@ -23,7 +23,7 @@ export class PromisesView {
     this.scatter = new Chart("Starts that were told at arrival, and how much later or earlier they came", 300, (plot) => this.errors(plot, report()));
     this.calibration = new Chart("Calibration: which share of starts came by a bound by which so many were to come", 260, (plot) => this.calibrate(plot, report()));
     this.leads = new Table({
-      caption: "How far off starts were, by how long before they were told", columns: [
+      caption: "How far off starts were, by how long before they were told", kind: "cards", columns: [
         { key: "lead", title: "Told before the start", text: lead },
         { key: "jobs", title: "Told starts", number: true, text: (l) => number(l.jobs) },
         { key: "median", title: "Median error", number: true, text: (l) => (l.jobs ? duration(l.median) : "–") },
@@ -36,7 +36,7 @@ export class PromisesView {
     });
     this.causes = make("div");
     this.broken = new Table({
-      caption: "The last promises that were broken", key: (b) => b.job + " " + b.at, columns: [
+      caption: "The last promises that were broken", kind: "cards", key: (b) => b.job + " " + b.at, columns: [
         { key: "at", title: "When", text: (b) => w.brief(b.at) }, { key: "job", title: "Job", text: (b) => b.job, node: (b) => jobLink(b.job, 32) },
         { key: "owner", title: "Owner", text: (b) => b.owner, node: (b) => name(b.owner, 24) }, { key: "promised", title: "Promised by", text: (b) => w.brief(b.promised) },
         { key: "now", title: "Now by", text: (b) => (b.now === undefined ? "none" : w.brief(b.now)) }, { key: "cause", title: "Why", wide: true, text: (b) => b.cause, node: (b) => prose(b.cause) },
