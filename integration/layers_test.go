@@ -65,7 +65,7 @@ var arrows = []struct{ importer, may, tests string }{
 	{"negotiator/drains", "backfill backfill/inwords", "negotiator"},
 	{"negotiator/instant", "", ""},
 	{
-		"negotiator/livepage", "backfill classad negotiator/matchmaker negotiator/htcondor/{security,server} negotiator/meter/shapes " +
+		"negotiator/livepage", "backfill classad negotiator/{matchmaker,whatif} negotiator/htcondor/{security,server} negotiator/meter/shapes " +
 			"negotiator/livepage/{access,drawing,picture,promises}",
 		"backfill/policies negotiator negotiator/{instant,whatif} negotiator/livepage/browsertest",
 	},

@@ -7,6 +7,6 @@
 //   - run.go: runs it at the pace of a clock, with a live view or a log, and reloads at signals;
 //   - again.go: the command that runs a refused round alone;
 //   - explain.go, lookahead.go: what is so at an instant, about which somebody asks; tell.go says it;
-//   - page.go: shows it as a page while it runs;
+//   - page.go: shows it as a page while it runs; served.go: serves that;
 //   - whatif.go: what would be so; drain.go: what becomes of slots that are to be empty by a time.
 package rehearsal

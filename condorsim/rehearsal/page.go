@@ -16,7 +16,6 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/negotiator"
-	"github.com/condor-backfill/condor-backfill/negotiator/cli"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
@@ -33,6 +32,7 @@ const (
 	manyRounds   = 200_000                // for a question
 	mostAsked    = 5000                   // jobs that wait, for a question
 	futures      = 32
+	patience     = 10 * time.Second // for a question
 )
 
 // page shows a simulation that is under way as a page. It is a sink of cycles.
@@ -51,12 +51,13 @@ type page struct {
 	taken      time.Time // when the last picture was taken
 	shown      bool      // the last cycle is in a picture
 
-	scenes chan scene // for the maker; it has room for one
-	twins  outlook.Twins
-	asking outlook.Twins
-	latest atomic.Pointer[foretold] // what plays have found
-	copied atomic.Pointer[backfill.State]
-	meter  *meter.Meter
+	scenes    chan scene // for the maker; it has room for one
+	twins     outlook.Twins
+	asking    outlook.Twins
+	questions sync.Mutex                      // one at a time is answered
+	latest    atomic.Pointer[foretold]        // what plays have found
+	seen      atomic.Pointer[outlook.Outlook] // of the last picture
+	meter     *meter.Meter
 }
 
 // scene is what the next picture is made from.
@@ -79,6 +80,7 @@ func (p *Rehearsal) newPage(stage Stage) *page {
 	v.snapshot = snapshot{held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
 	v.latest.Store(&foretold{})
 	v.server = livepage.New(v, fmt.Sprintf("%x", clock().UnixNano()))
+	v.server.Hide(access.NewAliases(access.Names(p.Settings.HTTPNames)))
 	v.meter = meter.New(meter.Options{Alone: true})
 	v.server.TellStarts(func(told string, off int64) { v.meter.StartError(told, backfill.Time(off)) })
 	metrics := prometheus.NewRegistry()
@@ -139,11 +141,11 @@ func (v *page) take(over bool) {
 	v.taken, v.shown = v.clock(), true
 	n := v.last.Negotiator()
 	scavengers, _ := negotiator.Scavengers(n, 0)
-	s := scene{over: over, told: &snapshot{at: v.at, state: n.State().Clone()}, Scene: picture.Scene{
+	s := scene{over: over, told: &snapshot{at: v.at}, Scene: picture.Scene{
 		Outlook: outlook.New(n), Settled: n.Settled().Jobs, Scavengers: scavengers, Head: v.head(),
 	}}
 	s.Head.Over = over
-	v.copied.Store(s.told.state)
+	v.seen.Store(s.Outlook)
 	for _, j := range n.State().FirstWaiting(mostPictured) {
 		s.Waiting = append(s.Waiting, n.Job(j.ID))
 	}
@@ -171,7 +173,7 @@ func (v *page) head() picture.Head {
 // made of.
 func (v *page) metered() negotiator.Sink {
 	return &meter.Sink{
-		Meter: v.meter, State: func(*negotiator.Report) func() *backfill.State { return v.copied.Load },
+		Meter: v.meter, State: func(*negotiator.Report) func() *backfill.State { return v.copied },
 		Starts: func() func(backfill.JobID) (backfill.Time, bool) {
 			starts := v.latest.Load().starts
 			return func(id backfill.JobID) (backfill.Time, bool) {
@@ -180,6 +182,14 @@ func (v *page) metered() negotiator.Sink {
 			}
 		},
 	}
+}
+
+// copied returns a copy of the state in the last picture; nil: there is none.
+func (v *page) copied() *backfill.State {
+	if o := v.seen.Load(); o != nil {
+		return o.State()
+	}
+	return nil
 }
 
 // make makes pictures until the context ends. It rests for as long as it has worked.
@@ -192,6 +202,7 @@ func (v *page) make(ctx context.Context) {
 			return
 		case s := <-v.scenes:
 			before := v.clock()
+			s.told.state = s.Outlook.State()
 			v.foretell(ctx, s)
 			s.Told = func(id backfill.JobID) picture.Told { return v.toldOf(s.told, id) }
 			v.server.Show(s.Picture())
@@ -270,7 +281,11 @@ func (v *page) WhatIf(ctx context.Context, _ livepage.Asker, question string) ([
 	if err != nil {
 		return nil, badly(err)
 	}
-	ctx, done := context.WithTimeout(ctx, 10*time.Second)
+	if !v.questions.TryLock() {
+		return nil, errors.New("busy: a question is being answered; ask again when it is")
+	}
+	defer v.questions.Unlock()
+	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()
 	s := whatif.Schedule{
 		Look: v.look, Twins: &v.asking, Order: v.p.Settings.Order, Rounds: manyRounds, Jobs: mostAsked, Complete: v.p.complete,
@@ -316,57 +331,4 @@ func (v *page) Pool() livepage.Pool {
 		Plugins: []livepage.Plugin{}, Cycles: append([]livepage.Cycle{}, v.cycles...), Problems: []string{},
 	}
 	return all
-}
-
-// served is a page that is served.
-type served struct {
-	*page
-	ctx     context.Context
-	url     string
-	linger  func(ctx context.Context, url string)
-	wait    func() // ends the service
-	making  sync.WaitGroup
-	endMade context.CancelFunc
-}
-
-// viewers says who may look.
-func (p *Rehearsal) viewers(stage Stage) access.Options {
-	s := p.Settings.Serving
-	return access.Options{
-		Address: stage.HTTP, TokenFile: s.HTTPToken, Certificate: s.HTTPCertificate, Key: s.HTTPKey, Clock: stage.Clock,
-	}
-}
-
-// serve serves the page of a run.
-func (p *Rehearsal) serve(ctx context.Context, stage Stage) (*served, error) {
-	s := &served{page: p.newPage(stage), ctx: ctx, linger: stage.Linger}
-	var err error
-	s.url, s.wait, err = livepage.Serve(ctx, p.viewers(stage), s.server, p.Logger.Named("web"))
-	if err != nil {
-		return nil, cli.Bad(err)
-	}
-	making, end := context.WithCancel(ctx)
-	s.endMade = end
-	s.making.Go(func() { s.make(making) })
-	p.Logger.Info("the pool is shown", "url", s.url)
-	return s, nil
-}
-
-// finish shows the end, until whoever looks at it has seen enough.
-func (s *served) finish() {
-	if s.state != nil {
-		s.take(true)
-	}
-	s.cycle.Unlock()
-	defer s.cycle.Lock()
-	if s.linger != nil {
-		s.linger(s.ctx, s.url)
-	}
-}
-
-// end ends the service.
-func (s *served) end() {
-	s.endMade()
-	s.making.Wait()
-	s.wait()
 }

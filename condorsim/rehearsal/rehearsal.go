@@ -43,6 +43,7 @@ type Rehearsal struct {
 	config     negotiator.Config
 	asked      *negotiator.Job // nil: none
 	priorities condorsim.Priorities
+	served     *served // the page of the run; nil: there is none
 }
 
 // Prepare reads the pool and the workload and starts the policy. All its errors are caused by the

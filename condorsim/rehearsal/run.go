@@ -29,19 +29,27 @@ type Stage struct {
 	Tick  <-chan time.Time
 	// DumpRefused is the folder in which refused rounds are written as instances; "": none is.
 	DumpRefused string
-	// HTTP is the address at which the page is served; "": nowhere. Once all jobs have ended, Linger is
-	// called, and the page is served until it returns.
-	HTTP   string
-	Linger func(ctx context.Context, url string)
+	// HTTP is the address at which the page is served, also once all jobs have ended, until
+	// [Rehearsal.ShowEnd]; "": nowhere.
+	HTTP string
 	// Rest waits for so long, or until the context ends.
 	Rest func(ctx context.Context, d time.Duration)
 }
 
 // Run runs the workload until all its jobs have ended, and reloads the configuration at each signal.
 func (p *Rehearsal) Run(ctx context.Context, stage Stage) (*condorsim.Result, error) {
+	if stage.HTTP != "" {
+		var err error
+		if p.served, err = p.serve(ctx, stage); err != nil {
+			return nil, err
+		}
+	}
 	result, err := p.showAndReload(ctx, stage)
 	if err == nil {
 		p.warnUnordered(result.Unordered)
+	} else if p.served != nil {
+		p.served.close()
+		p.served = nil
 	}
 	return result, err
 }
@@ -106,18 +114,12 @@ func (p *Rehearsal) show(ctx context.Context, stage Stage) (*condorsim.Result, e
 		p.config.Recorder = recorder
 	}
 	pace := stage.Pace
-	finish := func() {}
-	if stage.HTTP != "" {
-		shown, serveErr := p.serve(ctx, stage)
-		if serveErr != nil {
-			return nil, serveErr
-		}
-		sinks, pace, finish = append(sinks, shown, shown.metered()), shown.paced(pace), shown.finish
-		defer shown.end()
+	if p.served != nil {
+		sinks, pace = append(sinks, p.served, p.served.metered()), p.served.paced(pace)
 	}
 	result, err := condorsim.Run(ctx, p.Workload, p.config, pace, sinks...)
-	if err == nil {
-		finish()
+	if err == nil && p.served != nil {
+		p.served.finish()
 	}
 	if recorder != nil {
 		err = cmp.Or(err, recorder.Close())

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/promises"
 )
@@ -19,30 +20,40 @@ type jobAnswer struct {
 
 // job explains a job.
 func (s *Server) job(out http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("job")
-	explained, err := s.source.Explain(r.Context(), askerOf(r), name)
+	seen := s.sees(r)
+	name, i, err := seen.find(r.PathValue("job"))
 	if err != nil {
 		answer(out, nil, err)
 		return
 	}
+	explained, err := s.source.Explain(r.Context(), askerOf(r), name)
+	if err != nil {
+		answer(out, nil, maskError(err, seen.Lens))
+		return
+	}
+	maskExplained(&explained, seen.Lens)
 	a := jobAnswer{Explained: explained, Row: Row{Jobs: 1, Name: name}, History: []promises.Entry{}}
-	if last := s.last.Load(); last != nil {
-		if i := last.Find(name); i >= 0 {
-			a.Row, a.At = rowOf(&last.Jobs[i]), last.Jobs[i].At
-			a.History = s.ledger.History(last.Jobs[i].ID)
+	if i >= 0 {
+		j := &seen.picture.Jobs[i]
+		a.Row, a.At = rowOf(j), j.At
+		a.History = append(a.History, s.ledger.History(j.ID)...)
+		for at := range a.History {
+			a.History[at].Cause = seen.Text(a.History[at].Cause)
 		}
 	}
 	answer(out, a, nil)
 }
 
 // promises says how true promises were.
-func (s *Server) promises(out http.ResponseWriter, _ *http.Request) {
-	last := s.last.Load()
-	if last == nil {
+func (s *Server) promises(out http.ResponseWriter, r *http.Request) {
+	seen := s.sees(r)
+	if seen == nil {
 		answer(out, nil, errNothing)
 		return
 	}
-	answer(out, s.ledger.Report(last.Head.Now), nil)
+	report := s.ledger.Report(seen.clear.Head.Now)
+	maskReport(&report, seen.Lens)
+	answer(out, report, nil)
 }
 
 // longestQuestion bounds the body of a what-if.
@@ -55,9 +66,13 @@ func (s *Server) whatIf(out http.ResponseWriter, r *http.Request) {
 		answer(out, nil, &BadError{errors.New("the question cannot be read: at most 64 KiB are allowed")})
 		return
 	}
+	lens := s.aliases.For(access.Of(r.Context()))
 	found, err := s.source.WhatIf(r.Context(), askerOf(r), string(text))
+	if err == nil {
+		found, err = maskAnswer(found, lens)
+	}
 	if err != nil {
-		answer(out, nil, err)
+		answer(out, nil, maskError(err, lens))
 		return
 	}
 	out.Header().Set("Content-Type", "application/json")

@@ -3,9 +3,9 @@
 // otherwise. The page is the same for a real pool and for a simulated one.
 //
 //   - livepage.go: a [Server] is told of [picture.Picture]s, and is an [http.Handler];
-//   - serve.go: the web server behind its guard; seats.go who may be told of differences; send.go how answers are
-//     sent;
-//   - hub.go: viewers get each picture as a difference from the last one, by server-sent events;
+//   - serve.go: the web server, behind the guard of package access; send.go how answers are sent;
+//   - hub.go: viewers get each picture as a difference from the last one, by server-sent events; seats.go bounds them;
+//   - routes.go: what the API has, and openapi.json, which describes it; names.go: what of names a viewer sees;
 //   - api.go: the JSON API behind the page; queue.go: the list of those who wait; pool.go: how the pool is used;
 //     explain.go: what sources say of jobs and users, in the API's terms;
 //   - assets: the page itself, in plain ES modules, which static.go serves with those of package drawing.

@@ -256,6 +256,11 @@ var (
 
 // events tells a viewer of differences until he leaves, is too slow, or may not look any more.
 func (h *hub) events(out http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		out.Header().Set("Allow", http.MethodGet)
+		access.Refuse(out, http.StatusMethodNotAllowed, "only GET is served here")
+		return
+	}
 	viewer := access.Of(r.Context())
 	taken := h.seats.take(hostOf(r, viewer))
 	if taken == nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/promises"
 )
@@ -32,7 +33,7 @@ func askerOf(r *http.Request) Asker {
 	if err != nil {
 		address = r.RemoteAddr
 	}
-	return Asker{Address: address}
+	return Asker{Address: address, User: access.Of(r.Context()).User}
 }
 
 // BadError says what is wrong with a request.
@@ -86,12 +87,14 @@ type Server struct {
 	ledger  *promises.Ledger
 	history history
 	mux     *http.ServeMux
-	last    atomic.Pointer[picture.Picture]
+	last    atomic.Pointer[shown]
+	aliases *access.Aliases
 }
 
 // New makes a server. Epoch tells it from others that served the same address before.
 func New(source Source, epoch string) *Server {
 	s := &Server{source: source, hub: newHub(epoch), ledger: promises.New(), mux: http.NewServeMux()}
+	s.Hide(access.NewAliases(access.All))
 	s.routes()
 	return s
 }
@@ -115,32 +118,14 @@ func (s *Server) Broke(b Broken) { s.ledger.Broke(b) }
 func (s *Server) Show(p *picture.Picture) {
 	s.ledger.See(p)
 	s.history.add(&p.Head)
-	s.last.Store(p)
-	s.hub.show(p)
-}
-
-// policy is the content security policy of the page: nothing from anywhere else, and no code in texts.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-func (s *Server) routes() {
-	static(s.mux)
-	s.mux.HandleFunc("GET /api/v1/picture", s.hub.picture)
-	s.mux.HandleFunc("GET /api/v1/events", s.hub.events)
-	s.mux.HandleFunc("GET /api/v1/queue", s.queue)
-	s.mux.HandleFunc("GET /api/v1/jobs/{job}", s.job)
-	s.mux.HandleFunc("GET /api/v1/promises", s.promises)
-	s.mux.HandleFunc("GET /api/v1/pool", s.pool)
-	s.mux.HandleFunc("POST /api/v1/what-if", s.whatIf)
+	all := s.shownOf(p)
+	s.last.Store(all)
+	s.hub.show(all.masked)
 }
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	h := out.Header()
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-cache")
+	out.Header().Set("Cache-Control", "no-cache")
 	s.mux.ServeHTTP(out, r)
 }
 

@@ -113,24 +113,26 @@ type sample struct {
 }
 
 // pool says how the pool is used.
-func (s *Server) pool(out http.ResponseWriter, _ *http.Request) {
-	last := s.last.Load()
-	if last == nil {
+func (s *Server) pool(out http.ResponseWriter, r *http.Request) {
+	seen := s.sees(r)
+	if seen == nil {
 		answer(out, nil, errNothing)
 		return
 	}
+	last := seen.clear
 	a := poolAnswer{Now: last.Head.Now, Pool: s.source.Pool(), Users: users(last), History: s.history.all()}
 	for i, name := range last.Head.Resources {
-		r := resource{Name: name, Capacity: last.Head.Capacity[i], Use: last.Head.Use[i]}
+		one := resource{Name: name, Capacity: last.Head.Capacity[i], Use: last.Head.Use[i]}
 		if i == 0 {
-			r.ReservedIdle = last.Head.ReservedIdle
+			one.ReservedIdle = last.Head.ReservedIdle
 		}
-		a.Resources = append(a.Resources, r)
+		a.Resources = append(a.Resources, one)
 	}
 	a.count(last)
 	for i := range a.Users {
 		a.Users[i].Share = a.Shares[a.Users[i].User]
 	}
+	maskPool(&a, seen.Lens)
 	answer(out, a, nil)
 }
 

@@ -71,12 +71,12 @@ func (s *Server) queue(out http.ResponseWriter, r *http.Request) {
 		answer(out, nil, &BadError{err})
 		return
 	}
-	last := s.last.Load()
-	if last == nil {
+	seen := s.sees(r)
+	if seen == nil {
 		answer(out, nil, errNothing)
 		return
 	}
-	answer(out, q.of(last), nil)
+	answer(out, q.of(seen.picture), nil)
 }
 
 // sorts compares rows by each of the sorts.

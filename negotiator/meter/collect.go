@@ -22,13 +22,16 @@ func (m *Meter) Describe(c chan<- *prometheus.Desc) {
 		counted.Describe(c)
 	}
 	for _, desc := range []*prometheus.Desc{
-		capacity, inUse, groupRunning, groupJobs, groupCPUs, groupQuota, idleCPUs, reservedIdle, usableIdle, largestIdle, idleSlots,
+		capacity, inUse, groupRunning, groupJobs, groupCPUs, groupQuota,
+		idleCPUs, reservedIdle, usableIdle, largestIdle, idleSlots,
 		wantedSlots, wantedUnmatched, wantedPlaces, wantedFirst, queueEnd, untold,
 	} {
 		c <- desc
 	}
 	if m.o.Alone {
-		for _, desc := range []*prometheus.Desc{cyclesTotal, fallbackInUse, brokenTotal, slotsNow, jobsNow, startedLast, phaseSeconds} {
+		for _, desc := range []*prometheus.Desc{
+			cyclesTotal, fallbackInUse, brokenTotal, slotsNow, jobsNow, startedLast, phaseSeconds,
+		} {
 			c <- desc
 		}
 	}
@@ -120,7 +123,8 @@ func (m *Meter) byLabel(p *picture, quotas []Group) map[string]*use {
 	return sums
 }
 
-// picture returns what the state after the last cycle says, nil if nothing is known, and the quotas of groups.
+// picture returns what the state after the last cycle says, nil if nothing is known, and the quotas
+// of groups.
 func (m *Meter) picture() (*picture, []Group) {
 	m.looking.Lock()
 	defer m.looking.Unlock()
@@ -138,6 +142,9 @@ func (m *Meter) picture() (*picture, []Group) {
 		return p, quotas
 	}
 	state, starts := c.State(), noStarts
+	if state == nil {
+		return nil, quotas
+	}
 	if c.Starts != nil {
 		starts = c.Starts
 	}
@@ -153,7 +160,8 @@ func (m *Meter) picture() (*picture, []Group) {
 
 // collect tells what a daemon's own metrics tell.
 func (t *totals) collect(
-	gauge func(*prometheus.Desc, float64, ...string), send func(*prometheus.Desc, prometheus.ValueType, float64, ...string),
+	gauge func(*prometheus.Desc, float64, ...string),
+	send func(*prometheus.Desc, prometheus.ValueType, float64, ...string),
 ) {
 	send(cyclesTotal, prometheus.CounterValue, float64(t.cycles))
 	for cause, n := range t.broken {

@@ -12,13 +12,13 @@ import (
 
 // Options say what a Meter tells.
 type Options struct {
-	// Alone says that no daemon's own metrics are collected beside it: it then tells what dashboards need of
-	// those, too.
+	// Alone says that no daemon's own metrics are collected beside it: it then tells what
+	// dashboards need of those, too.
 	Alone bool
 }
 
-// Meter counts what a negotiator does, as a [prometheus.Collector]. Its methods may be called concurrently;
-// Cycle by one goroutine at a time.
+// Meter counts what a negotiator does, as a [prometheus.Collector]. Its methods may be called
+// concurrently; Cycle by one goroutine at a time.
 type Meter struct {
 	o                             Options
 	phases, decisions, waits, off *prometheus.HistogramVec
@@ -56,10 +56,12 @@ type Cycle struct {
 	Observes bool
 	// Phases are those of the cycle; nil: matching and planning, as the report has them.
 	Phases []Phase
-	// State returns a copy of the state after the cycle. It is called when somebody collects, once at most; nil:
-	// nothing is told of the pool.
+	// State returns a copy of the state after the cycle that nobody else uses meanwhile, such as
+	// that of an outlook. It is called when somebody collects, once if there is a copy. Nil, or if
+	// there is none yet: nothing is told of the pool.
 	State func() *backfill.State
-	// Starts returns a function that says which start a waiting job is told; it may return nil, and be nil.
+	// Starts returns a function that says which start a waiting job is told; it may return nil, and
+	// be nil.
 	Starts func() func(backfill.JobID) (backfill.Time, bool)
 	// Groups returns the accounting groups that have quotas; nil: none has.
 	Groups func() []Group
@@ -89,10 +91,11 @@ func New(o Options) *Meter {
 		decisions: histogram("decision_seconds", "How long a policy took to decide a cycle.", 0.0001, 60, "policy"),
 		waits: histogram("job_wait_seconds", "How long jobs had waited when they were started, by accounting group. "+
 			"A job that is started again counts again.", 1, 30*24*3600, "group"),
-		off: histogram("told_start_error_seconds", "By how much starts came earlier or later than they were told, by when they were told.",
-			1, 7*24*3600, "told"),
+		off: histogram("told_start_error_seconds",
+			"By how much starts came earlier or later than they were told, by when they were told.", 1, 7*24*3600, "told"),
 		starts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "backfill_job_starts_total", Help: "Jobs that were matched, to start at once or as soon as others have made way.",
+			Name: "backfill_job_starts_total",
+			Help: "Jobs that were matched, to start at once or as soon as others have made way.",
 		}),
 		groups: newNames(MostGroups), policies: newNames(mostPolicies), totals: totals{broken: map[string]int{}},
 	}
@@ -102,8 +105,8 @@ func New(o Options) *Meter {
 	return m
 }
 
-// StartError counts a start that came, and by how many seconds it was told wrong, earlier or later. The
-// parameter told is when it was told: at the job's "arrival", or at the "head" of the queue.
+// StartError counts a start that came, and by how many seconds it was told wrong, earlier or later.
+// The parameter told is when it was told: at the job's "arrival", or at the "head" of the queue.
 func (m *Meter) StartError(told string, seconds backfill.Time) {
 	m.off.WithLabelValues(told).Observe(float64(max(seconds, -seconds)))
 }
@@ -150,7 +153,8 @@ func (m *Meter) count(r *negotiator.Report) {
 	}
 	t, s := &m.totals, r.State
 	t.cycles++
-	t.started, t.running, t.idle, t.beyond, t.unplanned = len(r.Matches), s.RunningJobs(), s.Waiting(), s.BeyondDepth(), s.Held()
+	t.started, t.running, t.idle = len(r.Matches), s.RunningJobs(), s.Waiting()
+	t.beyond, t.unplanned = s.BeyondDepth(), s.Held()
 	t.slots, t.reserved = 0, 0
 	for _, slot := range s.Slots() {
 		if s.SlotUp(slot.ID) {

@@ -25,7 +25,7 @@ import (
 )
 
 // read reads a built-in file.
-func read(t testing.TB, name string) string {
+func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := fs.ReadFile(configs.Files(), name)
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func read(t testing.TB, name string) string {
 }
 
 // simulate runs jobs on four nodes and shows each cycle to the sinks.
-func simulate(t testing.TB, jobs string, sinks ...negotiator.Sink) *condorsim.Result {
+func simulate(t *testing.T, jobs string, sinks ...negotiator.Sink) *condorsim.Result {
 	t.Helper()
 	slots, err := pools.Read(strings.NewReader(read(t, configs.FourNodes)), "pool")
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func simulate(t testing.TB, jobs string, sinks ...negotiator.Sink) *condorsim.Re
 }
 
 // gather returns what a meter tells, by name.
-func gather(t testing.TB, m *meter.Meter) (families []*dto.MetricFamily, byName map[string]*dto.MetricFamily) {
+func gather(t *testing.T, m *meter.Meter) (families []*dto.MetricFamily, byName map[string]*dto.MetricFamily) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(m))
@@ -83,7 +83,8 @@ type sinkFunc func(*negotiator.Report) error
 
 func (f sinkFunc) Cycle(r *negotiator.Report) error { return f(r) }
 
-// TestASimulationIsMetered looks at what a meter tells of a simulated pool, in the middle and at the end.
+// TestASimulationIsMetered looks at what a meter tells of a simulated pool, in the middle and at
+// the end.
 func TestASimulationIsMetered(t *testing.T) {
 	m := meter.New(meter.Options{Alone: true})
 	_, early := gather(t, m)
@@ -119,7 +120,8 @@ func TestASimulationIsMetered(t *testing.T) {
 
 	m.StartError("arrival", -90)
 	families, told := gather(t, m)
-	require.Equal(t, map[string]float64{"none": 0}, values(told["backfill_group_running_cpus"]), "of a group that ran jobs")
+	idle := values(told["backfill_group_running_cpus"])
+	require.Equal(t, map[string]float64{"none": 0}, idle, "of a group that ran jobs")
 	waits := told["backfill_job_wait_seconds"].GetMetric()
 	require.Len(t, waits, 1)
 	require.EqualValues(t, len(result.Outcomes), waits[0].GetHistogram().GetSampleCount())
@@ -166,7 +168,9 @@ func TestGroupsAreBounded(t *testing.T) {
 			Report: r, State: func() *backfill.State { return r.State }, Groups: func() []meter.Group { return quotas },
 		})
 		_, found := gather(t, m)
-		for _, name := range []string{"backfill_group_running_cpus", "backfill_group_waiting_jobs", "backfill_job_wait_seconds"} {
+		for _, name := range []string{
+			"backfill_group_running_cpus", "backfill_group_waiting_jobs", "backfill_job_wait_seconds",
+		} {
 			most = max(most, len(found[name].GetMetric()))
 		}
 		for _, g := range quotas {
@@ -187,11 +191,18 @@ func TestGroupsAreBounded(t *testing.T) {
 func TestTheStateIsCopiedOnce(t *testing.T) {
 	m, copied, cycles := meter.New(meter.Options{}), 0, 0
 	simulate(t, read(t, configs.NPB54), sinkFunc(func(r *negotiator.Report) error {
+		none := true // there is no copy yet
 		m.Cycle(meter.Cycle{Report: r, Phases: []meter.Phase{{meter.PhaseAct, time.Second}}, State: func() *backfill.State {
+			if none {
+				return nil
+			}
 			copied++
 			return r.State
 		}})
 		if cycles++; cycles%10 == 0 {
+			_, told := gather(t, m)
+			require.NotContains(t, told, "backfill_idle_cpus")
+			none = false
 			gather(t, m)
 			gather(t, m)
 		}

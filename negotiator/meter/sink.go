@@ -9,8 +9,9 @@ import (
 // [negotiator.Sink].
 type Sink struct {
 	Meter *Meter
-	// State returns what [Cycle.State] says, of the cycle that has just ended: whoever copies the state at each
-	// cycle anyway should share that copy. Nil: the Sink copies it at each cycle.
+	// State returns what [Cycle.State] says, of the cycle that has just ended: whoever makes an
+	// outlook at each cycle anyway should give the function that copies its state. Nil: the Sink
+	// copies the state at each cycle.
 	State func(*negotiator.Report) func() *backfill.State
 	// Starts is that of a [Cycle].
 	Starts func() func(backfill.JobID) (backfill.Time, bool)

@@ -96,6 +96,7 @@ func (s *pageSource) Pool() livepage.Pool {
 // says why: a mistake in it is no reason to stop a pool.
 func (p *process) serveHTTP(ctx context.Context, commands *server.Negotiator) (wait func(), err error) {
 	page := livepage.New(&pageSource{p, commands}, fmt.Sprintf("%x", time.Now().UnixNano()))
+	page.Hide(p.hidden)
 	wait, err = p.daemon.Web(ctx, p.viewers(), page)
 	if refused, ok := errors.AsType[*access.RefusedError](err); ok {
 		if p.site.Inherited.Parent == 0 {

@@ -34,6 +34,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/record"
 	"github.com/condor-backfill/condor-backfill/negotiator/source"
 )
@@ -77,6 +78,7 @@ type process struct {
 	collector  *client.Collector
 	daemon     *daemon.Daemon
 	sending    server.Sending    // of answers
+	hidden     *access.Aliases   // pseudonyms in what is told over HTTP
 	callbacks  *broker.Callbacks // from daemons behind brokers
 	// present is the site as it is configured now, former the one before the last reload; site is
 	// the one at the start.
@@ -262,11 +264,12 @@ func (p *process) prepare(ctx context.Context) error {
 // newDaemon makes the daemon, which takes changes of the policy from the channel.
 func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan negotiator.Change) *daemon.Daemon {
 	s := p.site.Settings
+	p.hidden = access.NewAliases(access.Names(s.HTTPNames))
 	schema := s.Schema()
 	schema.Resources = p.Resources
 	return daemon.New(daemon.Options{
-		Sending: &p.sending,
-		Name:    p.site.Name(p.options.Name), Host: p.site.Host(), Address: address,
+		Sending: &p.sending, Aliases: p.hidden,
+		Name: p.site.Name(p.options.Name), Host: p.site.Host(), Address: address,
 		Negotiator: negotiator.Config{
 			Schema: schema, Placement: rule, Order: p.Order, Policy: p.Deciders.Main, Fallback: p.Deciders.Fallback,
 			Planning: p.Settings.Planning(), Estimates: p.Estimates,

@@ -115,7 +115,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	defer func() { p.Close() }()
 	result, err := p.Run(ctx, rehearsal.Stage{
 		Out: os.Stdout, Keys: os.Stdin, Pace: scaled(p.Speed), Signals: signals,
-		DumpRefused: c.DumpRefused, Clock: time.Now, Tick: time.Tick(flushEvery), HTTP: p.Settings.HTTP, Linger: linger, Rest: rest,
+		DumpRefused: c.DumpRefused, Clock: time.Now, Tick: time.Tick(flushEvery), HTTP: p.Settings.HTTP, Rest: rest,
 	})
 	if err != nil {
 		return err
@@ -124,13 +124,12 @@ func (c *runCommand) Run(ctx context.Context) error {
 	if c.JSON {
 		show = report.JSON
 	}
-	return cmp.Or(show(os.Stdout, p.Summary(), result, nil), report.OwnResults(result))
-}
-
-// linger serves the page of a simulation that has ended until an interrupt.
-func linger(ctx context.Context, url string) {
-	_, _ = fmt.Fprintf(os.Stderr, "all jobs have ended; %s shows the end until Ctrl-C\n", url)
-	<-ctx.Done()
+	err = cmp.Or(show(os.Stdout, p.Summary(), result, nil), report.OwnResults(result))
+	if url := p.URL(); url != "" {
+		_, _ = fmt.Fprintf(os.Stderr, "all jobs have ended; %s shows the end until Ctrl-C\n", url)
+		p.ShowEnd(ctx)
+	}
+	return err
 }
 
 // rest waits for so long, or until the context ends.

@@ -13,6 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 )
 
 // answers are what clients ask of one plan. Each is made when somebody first asks, and is shared by
@@ -39,7 +40,7 @@ func (d *Daemon) answers() (*answers, error) {
 	d.askedOf.Lock()
 	defer d.askedOf.Unlock()
 	if d.asked == nil || d.asked.plan != plan || !same(d.asked.unplanned, unplanned) {
-		d.asked = newAnswers(plan, unplanned)
+		d.asked = newAnswers(plan, unplanned, d.o.Aliases)
 	}
 	return d.asked, nil
 }
@@ -54,7 +55,8 @@ func (d *Daemon) forgetAnswers() {
 // same tells whether both are one slice.
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-func newAnswers(plan *Forecast, unplanned []track.Unplanned) *answers {
+// newAnswers makes the answers of a plan. What is told over HTTP has the pseudonyms.
+func newAnswers(plan *Forecast, unplanned []track.Unplanned, aliases *access.Aliases) *answers {
 	a := &answers{plan: plan, unplanned: unplanned}
 	a.further = sync.OnceValue(func() (further []int) {
 		for i, u := range unplanned {
@@ -77,8 +79,30 @@ func newAnswers(plan *Forecast, unplanned []track.Unplanned) *answers {
 		jobs := a.waiting()
 		return server.WriteAds(len(jobs), func(i int) *classad.ClassAd { return jobs[i].Ad(plan.Now) })
 	})
-	a.listing = sync.OnceValue(func() *listing { return newListing(int64(plan.Now), a.waiting()) })
+	a.listing = sync.OnceValue(func() *listing { return newListing(int64(plan.Now), masked(a.waiting(), aliases)) })
 	return a
+}
+
+// masked returns forecasts without the names that are not to be seen by all viewers; nil aliases hide none.
+func masked(jobs []JobForecast, aliases *access.Aliases) []JobForecast {
+	if aliases == nil || aliases.Names() == access.All {
+		return jobs
+	}
+	lens := aliases.Everyone()
+	for i := range jobs {
+		lens.User(jobs[i].Owner) // so that texts are known to name him
+	}
+	hidden := append([]JobForecast{}, jobs...)
+	for i := range hidden {
+		j := &hidden[i]
+		j.Owner = lens.User(j.Owner)
+		for _, text := range []*string{
+			&j.Reason, &j.Early, &j.Unpromised, &j.Stretched, &j.Limit, &j.Preemption, &j.Drained, &j.Scavenger,
+		} {
+			*text = lens.Text(*text)
+		}
+	}
+	return hidden
 }
 
 // len is the number of all jobs.

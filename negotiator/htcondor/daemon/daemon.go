@@ -23,6 +23,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/witness"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 	"github.com/condor-backfill/condor-backfill/negotiator/meter"
 	"github.com/condor-backfill/condor-backfill/negotiator/outlook"
@@ -72,6 +73,8 @@ type Options struct {
 	Observe, Once bool
 	// Record is where an observer writes down what it sees and would do; nil: nowhere.
 	Record *witness.Record
+	// Aliases hide names in what is told over HTTP; nil hides none.
+	Aliases *access.Aliases
 	// Sending bounds how fast answers to HTTP requests are sent; nil means that nothing does.
 	Sending *server.Sending
 	Logger  hclog.Logger

@@ -245,7 +245,7 @@ func diskIsFull(t *testing.T, policy string) {
 	w, log := newWorld(), &buffer{}
 	o := w.options(policy)
 	o.State, o.Logger = state, logTo(log)
-	_, end := run(t, o)
+	d, end := run(t, o)
 	ballast, err := os.Create(filepath.Join(folder, "ballast"))
 	require.NoError(t, err)
 	for err == nil {
@@ -268,6 +268,7 @@ func diskIsFull(t *testing.T, policy string) {
 	poll.Contains(t, "cycle 3:", log.String)
 	require.NoError(t, end())
 	require.Equal(t, 2, strings.Count(log.String(), "COULD NOT BE WRITTEN DOWN"), "it was written")
+	require.InDelta(t, 2, d.gather(t)["backfill_state_unwritten_total"].GetMetric()[0].GetCounter().GetValue(), 0)
 	saved, err := state.Saved()
 	require.NoError(t, err)
 	promised := 0

@@ -70,7 +70,8 @@ func alerts(t *testing.T) []alert {
 	return file.Groups[0].Rules
 }
 
-// TestTheDashboardIsWellFormed: what Grafana needs of each panel is there, and no two lie on each other.
+// TestTheDashboardIsWellFormed: what Grafana needs of each panel is there, and no two lie on each
+// other.
 func TestTheDashboardIsWellFormed(t *testing.T) {
 	taken, ids, rows := map[[2]int]string{}, map[int]bool{}, 0
 	types := []string{"row", "stat", "timeseries", "table"}
@@ -110,8 +111,8 @@ func TestTheDashboardIsWellFormed(t *testing.T) {
 	require.Equal(t, 6, rows)
 }
 
-// TestAlertsSayWhatToDo: each has a summary, a description and an action, and a place in the guide; and the
-// knobs that they name exist.
+// TestAlertsSayWhatToDo: each has a summary, a description and an action, and a place in the guide;
+// and the knobs that they name exist.
 func TestAlertsSayWhatToDo(t *testing.T) {
 	knobs, err := os.ReadFile(monitoring + "/htcondor/backfill.conf")
 	require.NoError(t, err)
@@ -156,16 +157,16 @@ func expressions(t *testing.T) map[string]string {
 	return all
 }
 
-// TestMetricsExist: the dashboard and the alerts name no metric, and no label of it, that a daemon does not
-// serve, or may serve if its pool has what the metric is of.
+// TestMetricsExist: the dashboard and the alerts name no metric, and no label of it, that a daemon
+// does not serve, or may serve if its pool has what the metric is of.
 func TestMetricsExist(t *testing.T) {
 	served := metered(t).gather(t)
 	known := map[string]metric{}
 	for _, m := range described() {
 		known[m.name] = m
 	}
-	// Only pools that have limits, that choose their policy, or in which jobs made way for others or a guarantee
-	// was broken serve those.
+	// Only pools that have limits, that choose their policy, or in which jobs made way for others
+	// or a guarantee was broken serve those.
 	sometimes := regexp.MustCompile(`^backfill_(limit_|policy_(choices|changes|in_charge|expected)|guarantees_broken|` +
 		`displaced|start_within)`)
 	selected := regexp.MustCompile(`(backfill_\w+)(\{[^}]*\})?`)
@@ -174,10 +175,7 @@ func TestMetricsExist(t *testing.T) {
 	for who, expr := range expressions(t) {
 		labels := []string{"job", "instance", "le"} // those of Prometheus, and of buckets
 		for _, part := range selected.FindAllStringSubmatch(expr, -1) {
-			name := part[1]
-			if base := strings.TrimSuffix(name, "_bucket"); base != name {
-				name = base
-			}
+			name := strings.TrimSuffix(part[1], "_bucket")
 			m, found := known[name]
 			require.True(t, found, "%s: there is no %s", who, name)
 			require.True(t, served[name] != nil || sometimes.MatchString(name), "%s: %s is not served", who, name)
@@ -189,7 +187,7 @@ func TestMetricsExist(t *testing.T) {
 			}
 		}
 		for _, list := range grouped.FindAllStringSubmatch(expr, -1) {
-			for _, label := range strings.Split(list[1], ", ") {
+			for label := range strings.SplitSeq(list[1], ", ") {
 				require.Contains(t, labels, strings.TrimSpace(label), "%s: %s", who, expr)
 			}
 		}
@@ -227,7 +225,8 @@ func TestAlertsFire(t *testing.T) {
 	}
 }
 
-// TestPrometheusUnderstands every expression of the dashboard, and the example of its configuration.
+// TestPrometheusUnderstands every expression of the dashboard, and the example of its
+// configuration.
 func TestPrometheusUnderstands(t *testing.T) {
 	folder := t.TempDir()
 	all := slices.Compact(slices.Sorted(maps.Values(expressions(t))))

@@ -9,14 +9,16 @@ import (
 // meter tells the meter of a cycle, and of the schedule as it is then.
 func (c *cycles) meter(r decided, last *outlook.Outlook) {
 	d, now := c.d, c.now
+	phases := []meter.Phase{
+		{Name: meter.PhaseFetch, Took: now.Fetch},
+		{Name: meter.PhaseMatch, Took: now.Match},
+		{Name: meter.PhasePlan, Took: now.Plan},
+		{Name: meter.PhaseAct, Took: now.Act},
+		{Name: meter.PhasePublish, Took: now.Publish},
+		{Name: meter.PhaseRest, Took: now.Rest},
+	}
 	told := meter.Cycle{
-		Report: r.Report, Observes: d.o.Observe,
-		Phases: []meter.Phase{
-			{Name: meter.PhaseFetch, Took: now.Fetch}, {Name: meter.PhaseMatch, Took: now.Match},
-			{Name: meter.PhasePlan, Took: now.Plan}, {Name: meter.PhaseAct, Took: now.Act},
-			{Name: meter.PhasePublish, Took: now.Publish}, {Name: meter.PhaseRest, Took: now.Rest},
-		},
-		Groups: d.quotas, Starts: d.lastStarts,
+		Report: r.Report, Observes: d.o.Observe, Phases: phases, Groups: d.quotas, Starts: d.lastStarts,
 	}
 	if d.collected.Load() { // else nobody would let the copy go
 		told.State = last.State

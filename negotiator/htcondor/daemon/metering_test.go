@@ -35,8 +35,8 @@ func (d *Daemon) gather(t *testing.T) map[string]*dto.MetricFamily {
 	return found
 }
 
-// metered makes a daemon whose meter tells all that it can: a job has started that was told a start, another
-// one is foreseen to start, and a group has a quota.
+// metered makes a daemon whose meter tells all that it can: a job has started that was told a
+// start, another one is foreseen to start, and a group has a quota.
 func metered(t *testing.T) *Daemon {
 	t.Helper()
 	w := newWorld()
@@ -68,8 +68,8 @@ func metered(t *testing.T) *Daemon {
 	return d
 }
 
-// TestTheDaemonIsMetered: what its meter tells is served beside its own metrics, as the pool is after the last
-// cycle.
+// TestTheDaemonIsMetered: what its meter tells is served beside its own metrics, as the pool is
+// after the last cycle.
 func TestTheDaemonIsMetered(t *testing.T) {
 	told := metered(t).gather(t)
 	errors := told["backfill_told_start_error_seconds"].GetMetric()
@@ -101,6 +101,26 @@ func TestNobodyCollects(t *testing.T) {
 	require.NotContains(t, d.gather(t), "backfill_idle_cpus")
 }
 
+// TestAnotherPolicyMayBePlayed: a policy that cannot be played is told until another one takes
+// over.
+func TestAnotherPolicyMayBePlayed(t *testing.T) {
+	w, log := newWorld(), &buffer{}
+	o, easy := w.options("conservative"), w.options("easy").Negotiator
+	changes := make(chan negotiator.Change, 1)
+	o.Logger, o.Negotiator.Changes, o.Negotiator.Policy = logTo(log), changes, onlyOne{o.Negotiator.Policy}
+	d, _ := run(t, o)
+	unplayable := func() float64 {
+		return d.gather(t)["backfill_policy_unplayable"].GetMetric()[0].GetGauge().GetValue()
+	}
+	require.Zero(t, unplayable())
+	w.deltas <- w.begin()
+	poll.Contains(t, cannotLookText, log.String)
+	require.InDelta(t, 1, unplayable(), 0)
+	changes <- negotiator.Change{Policy: easy.Policy, Fallback: easy.Fallback}
+	w.deltas <- negotiator.Delta{Now: 1001}
+	poll.Equal(t, 0.0, unplayable)
+}
+
 // metric is a metric as it is described.
 type metric struct{ name, help, labels string }
 
@@ -125,8 +145,8 @@ func described() (all []metric) {
 	return all
 }
 
-// TestMetricsTableIsTrue: METRICS.md has a table of all metrics (UPDATE=1 writes it), and whatever is served
-// is in it.
+// TestMetricsTableIsTrue: METRICS.md has a table of all metrics (UPDATE=1 writes it), and whatever
+// is served is in it.
 func TestMetricsTableIsTrue(t *testing.T) {
 	const path, from = "../METRICS.md",
 		"<!-- From here on it is written by UPDATE=1 go test ./negotiator/htcondor/daemon -run TestMetricsTableIsTrue. -->\n"
@@ -152,7 +172,8 @@ func TestMetricsTableIsTrue(t *testing.T) {
 	}
 }
 
-// TestMetricsAreNamedWell, as Prometheus wants them to be: with units, and _total for what only grows.
+// TestMetricsAreNamedWell, as Prometheus wants them to be: with units, and _total for what only
+// grows.
 func TestMetricsAreNamedWell(t *testing.T) {
 	var families []*dto.MetricFamily
 	for name, family := range metered(t).gather(t) {

@@ -28,7 +28,8 @@ type Aliases struct {
 	users, groups map[string]string
 	words         map[string]word // what stands for a user or a group in a text
 	odd           []string        // names that are no word, in the order in which they came
-	tooOdd        bool            // there are more of them
+	jobs          int             // names of jobs among the words
+	tooOdd        bool            // there are more of them than are looked for
 }
 
 // NewAliases returns pseudonyms for everybody whose name is not to be seen.
@@ -110,12 +111,25 @@ func (l Lens) Group(user, group string) string {
 }
 
 // Job returns a job's name. The usual ones are numbers and stay; if one is a text that a user chose,
-// others get its number in the list of jobs.
+// others get its number in the list of jobs; a negative one is not known.
 func (l Lens) Job(user, name string, id int64) string {
 	if l.Clear() || l.Owns(user) || isNumber(name) {
 		return name
 	}
-	return fmt.Sprintf("#%d", id)
+	alias := "a job"
+	if id >= 0 {
+		alias = fmt.Sprintf("#%d", id)
+	}
+	l.a.noteJob(user, name, alias)
+	return alias
+}
+
+// Behind returns the name of a job of which only that is known.
+func (l Lens) Behind(name string) string {
+	if name == "" {
+		return ""
+	}
+	return l.Job("", name, -1)
 }
 
 // isNumber reports whether a job's name is made of numbers alone, such as 12.0 or 12[3].

@@ -5,20 +5,47 @@ import "strings"
 // mostOdd is how many names are looked for in texts that are no words.
 const mostOdd = 256
 
+// mostJobs is how many names of jobs are looked for in texts; the usual ones are numbers, and stay.
+const mostJobs = 4096
+
 // hidden stands for a text in which names could be that are not to be seen.
 const hidden = "(not shown, as it may name others)"
 
-// word is what stands for a user or a group in a text.
+// word is what stands for a user, a group or a job in a text. Name is the user's, or the job's owner's.
 type word struct{ name, alias string }
+
+// noteJob remembers that a job of a user has a name that tells something.
+func (a *Aliases) noteJob(user, name, alias string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, known := a.words[name]; known || name == "" {
+		return
+	}
+	if a.jobs++; a.jobs > mostJobs {
+		a.tooOdd = true
+		return
+	}
+	name = strings.Clone(name)
+	if strings.ContainsFunc(name, func(r rune) bool { return !inWord(r) }) {
+		a.noteOdd(name, word{strings.Clone(user), alias})
+		return
+	}
+	a.words[name] = word{strings.Clone(user), alias}
+}
+
+// noteOdd remembers a name that is no word.
+func (a *Aliases) noteOdd(name string, known word) {
+	if a.tooOdd = a.tooOdd || len(a.odd) == mostOdd; !a.tooOdd {
+		a.odd = append(a.odd, name)
+		a.words[name] = known
+	}
+}
 
 // note remembers how a name is found in texts: as a whole, and a user without his domain. The name
 // that came first counts.
 func (a *Aliases) note(name, alias string) {
 	if strings.ContainsFunc(name, func(r rune) bool { return !inWord(r) }) {
-		if a.tooOdd = a.tooOdd || len(a.odd) == mostOdd; !a.tooOdd {
-			a.odd = append(a.odd, name)
-			a.words[name] = word{name, alias}
-		}
+		a.noteOdd(name, word{name, alias})
 		return
 	}
 	short, _, _ := strings.Cut(name, "@")
@@ -48,7 +75,7 @@ func (l Lens) Text(text string) string {
 		return hidden
 	}
 	for _, name := range l.a.odd {
-		if !l.viewer.is(name) {
+		if !l.viewer.is(l.a.words[name].name) {
 			text = strings.ReplaceAll(text, name, l.a.words[name].alias)
 		}
 	}

@@ -34,7 +34,8 @@ type queue struct {
 	end                        backfill.Time
 }
 
-// readQueue looks at all jobs that wait, and at those that are held as no slot of the pool would do.
+// readQueue looks at all jobs that wait, and at those that are held as no slot of the pool would
+// do.
 func readQueue(s *backfill.State, starts func(backfill.JobID) (backfill.Time, bool)) *queue {
 	q := &queue{state: s, starts: starts, known: map[string]*kind{}}
 	rows, now := s.Profile().Rows(), s.Now()
@@ -66,8 +67,8 @@ func readQueue(s *backfill.State, starts func(backfill.JobID) (backfill.Time, bo
 	return q
 }
 
-// start returns the start that a waiting job is expected to have: what is foreseen, else that of its
-// reservation.
+// start returns the start that a waiting job is expected to have: what is foreseen, else that of
+// its reservation.
 func (q *queue) start(j *backfill.Job) (start backfill.Time, foreseen bool) {
 	if q.starts != nil {
 		if start, foreseen = q.starts(j.ID); foreseen {

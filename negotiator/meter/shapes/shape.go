@@ -8,16 +8,16 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// Shape is what a job requests of one slot, rounded up so that there are few: cpus and GPUs to powers of
-// two, and memory to a power of two from 128 MiB on.
+// Shape is what a job requests of one slot, rounded up so that there are few: cpus and GPUs to
+// powers of two, and memory to a power of two from 128 MiB on.
 type Shape struct {
 	CPUs   int64
 	Memory int64 // MiB; 0: the pool has no such resource, or none is requested
 	GPUs   int64
 }
 
-// leastMemory is what a shape has at least of memory in MiB, if any is requested, and what some job needs for
-// each cpu: HTCondor's default for jobs that do not say.
+// leastMemory is what a shape has at least of memory in MiB, if any is requested, and what some job
+// needs for each cpu: HTCondor's default for jobs that do not say.
 const leastMemory = 128
 
 // columns say where the resources of shapes are in vectors; -1: there is no such resource.

@@ -10,14 +10,15 @@ import (
 // Counts are what the jobs of a queue want of slots, and what of the slots is idle.
 type Counts struct {
 	Now backfill.Time
-	// Wanted has the shapes, those of which the most slots are wanted first: [MostShapes] at most, and in a
-	// last row with [Wanted].Other all others. Jobs that may not start yet and those for which a limit of the
-	// pool has no room want no slots; Early and Limited count them.
+	// Wanted has the shapes, those of which the most slots are wanted first: [MostShapes] at most,
+	// and in a last row with [Wanted].Other all others. Jobs that may not start yet and those for
+	// which a limit of the pool has no room want no slots; Early and Limited count them.
 	Wanted         []Wanted
 	Early, Limited int
 	Idle           Idle
-	// QueueEnd is when the last of the waiting jobs that are told a start is expected to end, by its planned
-	// run time; 0: none is told one. Unforeseen counts those that wait and are told none.
+	// QueueEnd is when the last of the waiting jobs that are told a start is expected to end, by
+	// its planned run time; 0: none is told one. Unforeseen counts those that wait and are told
+	// none.
 	QueueEnd   backfill.Time
 	Unforeseen int
 }
@@ -25,19 +26,21 @@ type Counts struct {
 // MostShapes bounds how many shapes are told apart.
 const MostShapes = 100
 
-// Wanted is what waiting jobs of one shape want: also those that are held as no slot of the pool would do.
+// Wanted is what waiting jobs of one shape want: also those that are held as no slot of the pool
+// would do.
 type Wanted struct {
 	Shape
 	Other bool // the row sums up all other shapes, and Shape is empty
 	Jobs  int
-	// Slots is how many slots of the shape the jobs want in all: one for each chunk; and Chunks how many
-	// one of them wants at most.
+	// Slots is how many slots of the shape the jobs want in all: one for each chunk; and Chunks how
+	// many one of them wants at most.
 	Slots  int64
 	Chunks int
 	// Unmatched counts the jobs that no slot of the pool would do for, were it idle.
 	Unmatched int
-	// Places is how many more chunks of the shape would fit now, beside what runs and all reservations:
-	// the most that a kind of its jobs finds, by its exact request, on the slots that it may use.
+	// Places is how many more chunks of the shape would fit now, beside what runs and all
+	// reservations: the most that a kind of its jobs finds, by its exact request, on the slots that
+	// it may use.
 	Places int64
 	// First is the first expected start of the jobs; it counts only if Foreseen.
 	First    backfill.Time
@@ -49,9 +52,10 @@ type Idle struct {
 	CPUs int64
 	// Reserved is how much of that reservations will take; see [backfill.State.ReservedIdle].
 	Reserved int64
-	// Usable is how much of it the waiting jobs could use, on each slot those of the kind that could use the
-	// most: the rest of what the slot has is enough for them, no reservation is in the way, and the slot does
-	// not end too early. If no job wants slots, it is what some job may use for any time.
+	// Usable is how much of it the waiting jobs could use, on each slot those of the kind that
+	// could use the most: the rest of what the slot has is enough for them, no reservation is in
+	// the way, and the slot does not end too early. If no job wants slots, it is what some job may
+	// use for any time.
 	Usable int64
 	// Largest is the most that is idle on one slot.
 	Largest int64
@@ -62,9 +66,9 @@ type Idle struct {
 // mostKinds bounds for how many kinds of jobs places are counted: those that want the most slots.
 const mostKinds = 256
 
-// Of counts what a state's jobs want and what is idle. The state must not change meanwhile. The function
-// starts returns the expected start of a waiting job, false if nobody knows it; nil: reservations tell all
-// that is known.
+// Of counts what a state's jobs want and what is idle. The state must not change meanwhile. The
+// function starts returns the expected start of a waiting job, false if nobody knows it; nil:
+// reservations tell all that is known.
 func Of(s *backfill.State, starts func(backfill.JobID) (backfill.Time, bool)) Counts {
 	at := columnsOf(s.Resources())
 	q, f := readQueue(s, starts), readSlots(s, at)

@@ -2,6 +2,7 @@ package shapes_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,8 @@ func newPool(capacities ...backfill.Vector) *pool {
 	var all backfill.Candidates
 	for i, c := range capacities {
 		id := backfill.SlotID(i)
-		p.snap.Slots = append(p.snap.Slots, backfill.SlotState{Slot: backfill.Slot{ID: id, Name: fmt.Sprint("s", i), Capacity: c}, Up: true})
+		slot := backfill.Slot{ID: id, Name: fmt.Sprint("s", i), Capacity: c}
+		p.snap.Slots = append(p.snap.Slots, backfill.SlotState{Slot: slot, Up: true})
 		all.Slots = append(all.Slots, id)
 	}
 	p.candidates(all)
@@ -38,7 +40,9 @@ func (p *pool) candidates(c backfill.Candidates) int {
 }
 
 // job adds a job that waits, or stands as it is said.
-func (p *pool) job(s backfill.Standing, at backfill.Placement, nodes int, estimate backfill.Time, request ...int64) *backfill.Job {
+func (p *pool) job(
+	s backfill.Standing, at backfill.Placement, nodes int, estimate backfill.Time, request ...int64,
+) *backfill.Job {
 	id := backfill.JobID(len(p.snap.Jobs) + 1)
 	j := &backfill.Job{
 		ID: id, Nodes: nodes, Request: request, Estimate: estimate, Position: backfill.QueuePosition{Cluster: int64(id)},
@@ -82,12 +86,11 @@ func TestShapes(t *testing.T) {
 	require.Equal(t, []shapes.Shape{{1, 128, 0}, {4, 8192, 1}, {1, 256, 0}, {2, 0, 0}, {32, 16384, 4}}, found)
 }
 
-// TestMemoryIsGone has cpus that are idle and of use to nobody: the rest of their slot has no memory, the
-// jobs that wait cannot end before the slot does, a reservation is in the way, or the slot is down. Whoever
-// counts them as idle provisions no more.
+// TestMemoryIsGone has cpus that are idle and of use to nobody: the rest of their slot has no
+// memory, the jobs that wait cannot end before the slot does, a reservation is in the way, or the
+// slot is down. Whoever counts them as idle provisions no more.
 func TestMemoryIsGone(t *testing.T) {
-	p := newPool(backfill.Vector{8, 16000}, backfill.Vector{8, 16000}, backfill.Vector{8, 16000}, backfill.Vector{8, 16000},
-		backfill.Vector{8, 16000})
+	p := newPool(slices.Repeat([]backfill.Vector{{8, 16000}}, 5)...)
 	p.job(runs(1000), on(0, 1), 1, 950, 2, 14000) // leaves 6 cpus and 2000 MiB
 	p.snap.Slots[1].End = 400
 	p.job(reserved(200, 900), on(2, 1), 1, 700, 8, 100).Candidates = p.candidates(backfill.Candidates{
@@ -126,8 +129,8 @@ func TestNobodyWaits(t *testing.T) {
 	require.Zero(t, c.QueueEnd)
 }
 
-// TestWhoWantsNothing: a job that may not start yet wants no slot, nor does one that waits for a limit of
-// the pool. One that no slot of the pool would do for wants one of another kind.
+// TestWhoWantsNothing: a job that may not start yet wants no slot, nor does one that waits for a
+// limit of the pool. One that no slot of the pool would do for wants one of another kind.
 func TestWhoWantsNothing(t *testing.T) {
 	p := newPool(backfill.Vector{8, 16000})
 	p.snap.Rows = []backfill.Row{{ID: 0, Name: "licences", Height: 1}}
@@ -144,8 +147,8 @@ func TestWhoWantsNothing(t *testing.T) {
 	require.EqualValues(t, 7, c.Idle.CPUs)
 }
 
-// TestWindowsAndLeast: candidates that are closed now have no place, nor have those that accept a job only
-// while more is free.
+// TestWindowsAndLeast: candidates that are closed now have no place, nor have those that accept a
+// job only while more is free.
 func TestWindowsAndLeast(t *testing.T) {
 	p := newPool(backfill.Vector{8, 16000}, backfill.Vector{8, 16000}, backfill.Vector{8, 16000})
 	three := []backfill.SlotID{0, 1, 2}
@@ -161,7 +164,8 @@ func TestWindowsAndLeast(t *testing.T) {
 	require.EqualValues(t, 4+4, shapes.Of(p.state(t), nil).Wanted[0].Places)
 }
 
-// TestManyShapes: however many shapes users make up, the number of rows is bounded, and no job is lost.
+// TestManyShapes: however many shapes users make up, the number of rows is bounded, and no job is
+// lost.
 func TestManyShapes(t *testing.T) {
 	p := newPool(backfill.Vector{64, 1 << 40, 8})
 	const jobs = 500
@@ -178,9 +182,9 @@ func TestManyShapes(t *testing.T) {
 	require.Equal(t, jobs, count)
 }
 
-// TestPlacesAreTrue compares places with what the profile says, on pools as they come: with jobs that run and
-// reservations, a kind of jobs has no place where the profile has none for it, and without reservations
-// it has as many as can be placed one after another.
+// TestPlacesAreTrue compares places with what the profile says, on pools as they come: with jobs
+// that run and reservations, a kind of jobs has no place where the profile has none for it, and
+// without reservations it has as many as can be placed one after another.
 func TestPlacesAreTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		capacity := rapid.Custom(func(t *rapid.T) backfill.Vector {
@@ -235,7 +239,8 @@ func drawTime(t *rapid.T) backfill.Time {
 	return backfill.Time(rapid.Int64Range(101, 300).Draw(t, "time"))
 }
 
-// BenchmarkOf counts 50,000 waiting jobs of 500 kinds beside 10,000 slots, of which half are partly idle.
+// BenchmarkOf counts 50,000 waiting jobs of 500 kinds beside 10,000 slots, of which half are partly
+// idle.
 func BenchmarkOf(b *testing.B) {
 	capacities := make([]backfill.Vector, 10_000)
 	for i := range capacities {

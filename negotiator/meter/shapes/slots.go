@@ -78,8 +78,8 @@ func flag(set bool) byte {
 	return 0
 }
 
-// places returns how many more chunks of a kind of jobs fit now, through the shortest run time among
-// them, beside what runs and all reservations. The classes note how many cpus that would use.
+// places returns how many more chunks of a kind of jobs fit now, through the shortest run time
+// among them, beside what runs and all reservations. The classes note how many cpus that would use.
 func (f *floor) places(k *kind) (places int64) {
 	j, now := k.one, f.state.Now()
 	candidates := f.state.CandidateSets()[j.Candidates]
@@ -117,7 +117,8 @@ func (f *floor) placesOnEach(k *kind, candidates *backfill.Candidates) (places i
 	return places
 }
 
-// use returns how many chunks of a kind fit on each slot of a class, and notes how many cpus that is.
+// use returns how many chunks of a kind fit on each slot of a class, and notes how many cpus that
+// is.
 func (f *floor) use(at int, k *kind) (chunks int64) {
 	c := &f.classes[at]
 	if c.end && k.toEnd || k.shortest <= c.until-f.state.Now() {
