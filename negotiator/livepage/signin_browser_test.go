@@ -16,15 +16,12 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/browsertest"
 )
 
 // TestSigningIn signs in as a person does: a link into the page leads to the sign-in page and, with the
 // token, to where it pointed. Scripts see no cookie, and events come.
 func TestSigningIn(t *testing.T) {
-	shared, err := browser()
-	if err != nil {
-		t.Skipf("skipped: no Chromium: %v", err)
-	}
 	file := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(file, []byte("ann: 0123456789abcdef0123"), 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -33,24 +30,22 @@ func TestSigningIn(t *testing.T) {
 	require.NoError(t, err)
 	defer wait()
 	defer cancel()
-	of, closeTab := chromedp.NewContext(shared)
-	defer closeTab()
-	p := &tab{t, of}
-	p.do(chromedp.EmulateViewport(360, 640), chromedp.Navigate(url+"/#/promises"))
-	p.wait(`document.querySelector("#token") !== null`)
-	require.Equal(t, "/sign-in#/promises", value[string](p, "location.pathname + location.hash"))
-	require.True(t, value[bool](p, "document.documentElement.scrollWidth <= 360"))
-	p.shot("sign-in")
-	p.do(chromedp.SendKeys("#token", "wrong"+kb.Enter))
-	p.wait(`document.querySelector("[role=alert]") !== null`)
-	p.do(chromedp.SendKeys("#token", "0123456789abcdef0123"+kb.Enter))
-	p.wait(`location.pathname === "/" && document.readyState === "complete"`)
-	require.Equal(t, "#/promises", value[string](p, "location.hash"))
-	require.Empty(t, value[string](p, "document.cookie"))
-	require.JSONEq(t, `{"user":"ann","names":"all","signed":true}`, value[string](p, `fetch("/api/v1/me").then(r => r.text())`))
-	require.Equal(t, "reset", value[string](p, `new Promise(done => { const s = new EventSource("/api/v1/events?epoch=x&version=1");
+	// The browser complains about answers that refuse, as if connections broke.
+	p := browsertest.Visit(t, url, "/#/promises", browsertest.View{Width: 360, Height: 640, Breaks: true})
+	waitFor(p, `document.querySelector("#token") !== null`)
+	require.Equal(t, "/sign-in#/promises", browsertest.Eval[string](p, "location.pathname + location.hash"))
+	require.True(t, browsertest.Eval[bool](p, "document.documentElement.scrollWidth <= 360"))
+	p.Shot("sign-in", false)
+	p.Do(chromedp.SendKeys(chromedp.CSS("#token"), "wrong"+kb.Enter))
+	waitFor(p, `document.querySelector("[role=alert]") !== null`)
+	p.Do(chromedp.SendKeys(chromedp.CSS("#token"), "0123456789abcdef0123"+kb.Enter))
+	waitFor(p, `location.pathname === "/" && document.readyState === "complete"`)
+	require.Equal(t, "#/promises", browsertest.Eval[string](p, "location.hash"))
+	require.Empty(t, browsertest.Eval[string](p, "document.cookie"))
+	require.JSONEq(t, `{"user":"ann","names":"all","signed":true}`, browsertest.Eval[string](p, `fetch("/api/v1/me").then(r => r.text())`))
+	require.Equal(t, "reset", browsertest.Eval[string](p, `new Promise(done => { const s = new EventSource("/api/v1/events?epoch=x&version=1");
 		s.addEventListener("reset", () => { s.close(); done("reset"); }); })`))
-	require.InDelta(t, 200, value[float64](p, `fetch("/api/v1/what-if", {method: "POST", body: "{}"}).then(r => r.status)`), 0)
-	value[bool](p, `fetch("/sign-out", {method: "POST", redirect: "manual"}).then(() => true)`)
-	require.InDelta(t, 401, value[float64](p, `fetch("/api/v1/me").then(r => r.status)`), 0)
+	require.InDelta(t, 200, browsertest.Eval[float64](p, `fetch("/api/v1/what-if", {method: "POST", body: "{}"}).then(r => r.status)`), 0)
+	browsertest.Eval[bool](p, `fetch("/sign-out", {method: "POST", redirect: "manual"}).then(() => true)`)
+	require.InDelta(t, 401, browsertest.Eval[float64](p, `fetch("/api/v1/me").then(r => r.status)`), 0)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/browsertest"
@@ -165,13 +166,16 @@ var views = []struct{ name, hash, there string }{ //nolint:gochecknoglobals // a
 	{"what-if", "#/what-if", "document.querySelector('section[data-view=what-if] form') !== null"},
 }
 
-// waitFor waits until an expression is true.
+// waitFor waits until an expression is true, in whatever page comes, and everything is drawn.
 func waitFor(p *browsertest.Page, expression string) {
 	p.Helper()
-	browsertest.Eval[bool](p, `new Promise((done, fail) => { const end = Date.now() + 30000; const ask = () => {
-		try { if (`+expression+`) return done(true); } catch { /* not yet */ }
-		if (Date.now() > end) return fail(new Error("not within 30 s: " + document.querySelector("main").innerText.slice(0, 300)));
-		setTimeout(ask, 20); }; ask(); })`)
+	poll.Until(p, expression, func() (text string, holds bool) {
+		holds, err := chromedp.Run(p.Context, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		if err == nil && !holds {
+			text, err = chromedp.Run(p.Context, chromedp.Evaluate[string]("document.body.innerText.slice(0, 500)"))
+		}
+		return text, err == nil && holds
+	})
 	browsertest.Eval[bool](p, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 }
 

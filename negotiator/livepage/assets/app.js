@@ -1,6 +1,6 @@
 import { Store } from "./store.js";
 import { Words, number, percent } from "./words.js";
-import { make, prose, replace } from "./dom.js";
+import { make, name, prose, replace } from "./dom.js";
 import { NowView } from "./now.js";
 import { QueueView } from "./queue.js";
 import { JobView } from "./job.js";
@@ -62,14 +62,22 @@ class Shell {
     this.turn();
     this.state();
     this.store.start();
+    this.who();
+  }
+  // who says as whom the viewer signed in, if he did, and lets him sign out.
+  async who() {
+    const me = await api("me").catch(() => null);
+    if (!me?.user) return;
+    const out = make("button", { type: "button", onclick: () => fetch("sign-out", { method: "POST", redirect: "manual" }).finally(() => location.reload()) }, "Sign out");
+    replace(byID("me"), name(me.user, 24), me.signed ? out : "");
   }
   // turn shows the view of the hash; the others do no work.
   turn() {
-    const { view, name, query } = place(location.hash), before = this.view;
+    const { view, name: job, query } = place(location.hash), before = this.view;
     this.view = view;
-    if (view === "job" && name) {
-      this.job = name;
-      byID("views").querySelector("[href^='#/job']").href = "#/job/" + encodeURIComponent(name);
+    if (view === "job" && job) {
+      this.job = job;
+      byID("views").querySelector("[href^='#/job']").href = "#/job/" + encodeURIComponent(job);
     }
     if (before && before !== view) this.made.get(before)?.hide();
     for (const section of document.querySelectorAll("#view > section")) section.hidden = section.dataset.view !== view;
@@ -83,7 +91,7 @@ class Shell {
     if (!this.made.has(view)) this.made.set(view, new views[view](document.querySelector(`#view > [data-view="${view}"]`), this.app));
     document.body.dataset.view = view;
     this.title();
-    this.made.get(view).show({ name, query, job: query.get("job") ?? undefined });
+    this.made.get(view).show({ name: job, query, job: query.get("job") ?? undefined });
     if (before && before !== view) {
       scrollTo(0, 0);
       byID("view").focus({ preventScroll: true });
