@@ -326,6 +326,9 @@ func TestQuestions(t *testing.T) {
 		p.Do(chromedp.Click(chromedp.CSS("section[data-view=job] form .main")))
 		waitFor(p, "document.querySelector('section[data-view=job] .answer svg') !== null")
 		p.Shot(fmt.Sprintf("job-less-%d", width), true)
+		require.Contains(t, browsertest.Eval[string](p, "document.querySelector('section[data-view=job] dl').innerText"), "35.0 of ann")
+		browsertest.Eval[string](p, "location.hash = '#/now?job=55.0'")
+		waitFor(p, "document.querySelector('.now-panel h2')?.innerText.includes('55.0')")
 		browsertest.Eval[string](p, "location.hash = '#/job/0.0'")
 		waitFor(p, "document.querySelector('section[data-view=job] .huge')?.innerText.includes('runs')")
 	}

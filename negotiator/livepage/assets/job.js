@@ -64,7 +64,7 @@ export class JobView {
     const r = a.row, waits = ["waits", "reserved", "held"].includes(r.situation);
     this.row = r;
     this.tick();
-    const facts = this.known(r);
+    const facts = this.known(r, a.at ?? []);
     if (facts.textContent !== this.facts.textContent) replace(this.facts, facts);
     if (told === this.told) return;
     this.told = told;
@@ -106,17 +106,28 @@ export class JobView {
     const head = make("div", null, this.headline(this.row));
     if (head.textContent !== this.head.textContent) replace(this.head, head);
   }
-  known(r) {
+  // Before are those who are on its slots before it, the last to leave first.
+  before(r, at) {
+    if (r.start === undefined || r.start <= this.app.words.now) return [];
+    const slots = new Set(at.map(([slot]) => slot)), found = [];
+    for (const job of this.app.store.jobs.values()) {
+      if (job.id !== r.id && job.start < r.start && job.end !== undefined && job.at?.some(([slot]) => slots.has(slot))) found.push(job);
+    }
+    return found.sort((a, b) => b.end - a.end || a.id - b.id).slice(0, 3);
+  }
+  known(r, at) {
     const w = this.app.words, waits = ["waits", "reserved", "held"].includes(r.situation);
     // Of a job with a reservation the reason is when that is for: what keeps it from starting is that others are first.
     const reserved = r.situation === "reserved" && r.reason.startsWith("reserved for ");
     const why = !waits || !r.reason ? "" : make("span", null, ...(reserved ? ["What it needs is in use, or kept for jobs before it. It has a reservation ", prose(w.whyNot(r)), ", and starts sooner if others end sooner."] : [prose(r.reason)]),
       r.behind ? [" It waits behind ", jobLink(r.behind, 40), "."] : "");
+    const before = this.before(r, at);
     const links = make("span", null, make("a", { href: "#/now?job=" + encodeURIComponent(wellFormed(r.job)) }, "Show it in the chart"),
       r.owner && waits && [" · ", make("a", { href: "#/queue?" + new URLSearchParams({ owner: wellFormed(r.owner), alike: "0" }) }, "All that wait of this owner")]);
     return definitions([
       [waits ? "Why not sooner" : "Why", why || (r.reason && prose(r.reason))],
       [waits ? "Where" : "Runs on", r.places && name(r.places, 120)],
+      ["Before it there", waits && before.length ? make("span", null, before.flatMap((job, i) => [i ? "; " : "", jobLink(job.job, 32), " of ", name(job.owner, 24), job.situation === "runs" ? ", runs" : "", ", expected to end at " + w.brief(job.end)])) : ""],
       ["Place in the queue", r.position ? number(r.position) : ""],
       ["State", situations[r.situation] ?? r.situation],
       ["Asks for", r.cpus ? requests(r) + (r.requested ? " for " + duration(r.requested) : "") : ""],
