@@ -68,7 +68,8 @@ class Shell {
   async who() {
     const me = await api("me").catch(() => null);
     if (!me?.user) return;
-    const out = make("button", { type: "button", onclick: () => fetch("sign-out", { method: "POST", redirect: "manual" }).finally(() => location.reload()) }, "Sign out");
+    const out = make("button", { type: "button", onclick: () => fetch("sign-out", { method: "POST", redirect: "manual" }).finally(() => location.reload()) },
+      "Sign out");
     replace(byID("me"), name(me.user, 24), me.signed ? out : "");
   }
   // turn shows the view of the hash; the others do no work.
@@ -99,7 +100,8 @@ class Shell {
   }
   title() {
     const section = document.querySelector(`#view > [data-view="${this.view}"]`);
-    document.title = [this.view === "job" && this.job ? [...this.job].slice(0, 60).join("") : section.getAttribute("aria-label"), this.store.head?.pool].filter(Boolean).join(" · ");
+    document.title = [this.view === "job" && this.job ? [...this.job].slice(0, 60).join("") : section.getAttribute("aria-label"),
+      this.store.head?.pool].filter(Boolean).join(" · ");
   }
   key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || byID("help").open) return;
@@ -135,7 +137,8 @@ class Shell {
     replace(byID("counts"),
       make("span", null, make("b", null, number(h.running)), " run"),
       make("span", null, make("b", null, number(h.waiting)), " wait"),
-      make("span", { title: number(h.use[0]) + " of " + number(h.capacity[0]) + " " + h.resources[0] + " in use" }, make("b", null, percent(share)), " of " + h.resources[0]));
+      make("span", { title: number(h.use[0]) + " of " + number(h.capacity[0]) + " " + h.resources[0] + " in use" }, make("b", null, percent(share)),
+        " of " + h.resources[0]));
     const told = [];
     if (h.fallback) told.push("The policy " + h.policy + " was given up: " + h.fallback + " decides in its place.");
     if (h.over || h.ended_all) told.push("The simulation is over: nothing changes any more.");
