@@ -237,7 +237,7 @@ func TestKeys(t *testing.T) {
 	p := browsertest.Visit(t, live(t, toldPool{}), "/", browsertest.View{Width: 1200, Height: 800})
 	waitFor(p, views[0].there)
 	for i, v := range views {
-		p.Do(chromedp.KeyEvent(strconv.Itoa(i+1)))
+		p.Do(chromedp.KeyEvent(strconv.Itoa(i + 1)))
 		waitFor(p, fmt.Sprintf("document.body.dataset.view === %q && !document.querySelector('section[data-view=%q]').hidden", v.name, v.name))
 		require.Equal(t, 1, browsertest.Eval[int](p, "document.querySelectorAll('#view > section:not([hidden])').length"))
 	}

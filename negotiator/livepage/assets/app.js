@@ -1,6 +1,6 @@
 import { Store } from "./store.js";
 import { Words, number, percent } from "./words.js";
-import { make, name, prose, replace } from "./dom.js";
+import { make, prose, replace } from "./dom.js";
 import { NowView } from "./now.js";
 import { QueueView } from "./queue.js";
 import { JobView } from "./job.js";
@@ -59,18 +59,10 @@ class Shell {
     byID("keys").addEventListener("click", () => byID("help").showModal());
     byID("wall").addEventListener("click", () => this.wall());
     setInterval(() => { if (!document.hidden) this.tick(); }, 1000);
+    byID("leave").addEventListener("click", () => this.leave());
     this.turn();
     this.state();
     this.store.start();
-    this.who();
-  }
-  // who says as whom the viewer signed in, if he did, and lets him sign out.
-  async who() {
-    const me = await api("me").catch(() => null);
-    if (!me?.user) return;
-    const out = make("button", { type: "button", onclick: () => fetch("sign-out", { method: "POST", redirect: "manual" }).finally(() => location.reload()) },
-      "Sign out");
-    replace(byID("me"), name(me.user, 24), me.signed ? out : "");
   }
   // turn shows the view of the hash; the others do no work.
   turn() {
@@ -97,6 +89,11 @@ class Shell {
       scrollTo(0, 0);
       byID("view").focus({ preventScroll: true });
     }
+  }
+  // leave signs out.
+  async leave() {
+    await fetch("sign-out", { method: "POST" }).catch(() => null);
+    location.reload();
   }
   title() {
     const section = document.querySelector(`#view > [data-view="${this.view}"]`);
@@ -128,8 +125,10 @@ class Shell {
     dispatchEvent(new Event("resize")); // charts have other room now
   }
   head() {
-    const h = this.store.head;
+    const h = this.store.head, { me } = this.store.own;
     if (!h) return;
+    byID("leave").hidden = !me.signed;
+    byID("leave").title = me.user ? "You are " + me.user + "." : "";
     byID("pool").textContent = h.pool || "The pool";
     byID("pool").title = h.pool;
     byID("charge").textContent = (h.fallback ? h.fallback + " in place of " + h.policy : h.policy) + ", order " + h.order + (h.guarantees ? ", gives guarantees" : "");
