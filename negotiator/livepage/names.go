@@ -20,6 +20,7 @@ type sight struct {
 	access.Lens
 	picture *picture.Picture
 	clear   *picture.Picture
+	shown   *shown
 }
 
 // Hide has names be replaced by pseudonyms, as far as viewers may not see them. It is called before the
@@ -42,7 +43,7 @@ func (s *Server) sees(r *http.Request) *sight {
 		return nil
 	}
 	lens := s.aliases.For(access.Of(r.Context()))
-	return &sight{Lens: lens, clear: last.clear, picture: last.to(lens)}
+	return &sight{Lens: lens, clear: last.clear, picture: last.to(lens), shown: last}
 }
 
 // to returns the picture as a viewer may see it.
