@@ -70,7 +70,7 @@ func TestAPIOfARun(t *testing.T) {
 		{"GET", "/api/v1/pool", "", "Pool"},
 		{"GET", "/api/v1/me", "", "Me"},
 		{"POST", "/api/v1/what-if", `{"policy":"easy"}`, "Answer"},
-		{"POST", "/api/v1/what-if", `{"job":{"ad":"RequestCpus = 1\nRequestMemory = 1\nRequirements = true","seconds":60}}`, "Answer"},
+		{"POST", "/api/v1/what-if", `{"job":{"ad":"RequestCpus = 1\nRequestMemory = 1\nRequestDisk = 1\nRequirements = true","seconds":60}}`, "Answer"},
 		{"POST", "/api/v1/what-if", `{}`, "Error"},
 	} {
 		status, text := ask(one[0], one[1], one[2])
