@@ -13,7 +13,7 @@ import (
 // at one view.
 type memo struct {
 	mu      sync.Mutex // held while an answer is made
-	of      *shown
+	shown   *shown
 	answers map[string][]byte
 	size    int
 }
@@ -25,11 +25,11 @@ const (
 )
 
 // made returns the answer to a request about a picture, as JSON.
-func (m *memo) made(of *shown, request string, compute func() any) ([]byte, error) {
+func (m *memo) made(last *shown, request string, compute func() any) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.of != of {
-		m.of, m.answers, m.size = of, map[string][]byte{}, 0
+	if m.shown != last {
+		m.shown, m.answers, m.size = last, map[string][]byte{}, 0
 	}
 	if text, known := m.answers[request]; known {
 		return text, nil

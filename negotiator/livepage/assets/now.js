@@ -43,12 +43,13 @@ export class NowView {
       button("⇕+", "Fewer slots", () => this.view.zoomLanes(0.6)), button("⇕−", "More slots", () => this.view.zoomLanes(1 / 0.6)),
       button("Now", "From now on", () => this.home()), button("All", "All times and slots", () => this.view.all()));
     this.legend = make("div", { className: "now-legend", "aria-label": "Colours" });
-    this.caption = make("p", { className: "now-summary", role: "status", "aria-live": "polite" });
+    this.caption = make("p", { className: "now-summary" });
+    this.spoken = make("p", { className: "now-spoken", role: "status", "aria-live": "polite" });
     const keys = make("p", { className: "now-keys" }, "Wheel: zoom time · Shift: move · Ctrl: zoom slots · drag: move · click: choose · keys + − ← → ↑ ↓ Page 0 [ ] n Esc");
     this.root.replaceChildren(
       make("div", { className: "now-bar" }, this.search, make("label", {}, "Colour ", this.colour), make("label", { title: "Move along as time passes" }, this.following, " Follow"), zoom),
       this.legend,
-      make("div", { className: "now-main" }, make("div", { className: "now-canvases" }, this.strip, this.stage, this.caption, keys), make("aside", {}, this.panel.element)),
+      make("div", { className: "now-main" }, make("div", { className: "now-canvases" }, this.strip, this.stage, this.caption, this.spoken, keys), make("aside", {}, this.panel.element)),
       this.table.element, this.tip.element,
     );
     this.root.classList.add("now");
@@ -67,8 +68,7 @@ export class NowView {
       keys: { "[": () => this.step(-1), "]": () => this.step(1), n: () => this.home(), Escape: () => this.finder.clear() },
     });
     this.colour.addEventListener("change", () => {
-      this.painter.way = this.colour.value;
-      this.painter.learn(this.store);
+      this.painter.colourBy(this.colour.value, this.store);
       this.showLegend();
       this.redraw(all);
     });
@@ -84,7 +84,7 @@ export class NowView {
       this.fit();
     });
     new ResizeObserver(() => {
-      const box = this.stage.getBoundingClientRect(), other = Math.abs(box.width - view.width) > 0.5 || Math.abs(box.height - view.height) > 0.5;
+      const box = this.stage.getBoundingClientRect(), other = Math.abs(box.width - view.width * view.scale) > 0.5 || Math.abs(box.height - view.height * view.scale) > 0.5;
       if (this.shown && other && !this.printed.matches) this.fit();
     }).observe(this.stage);
   }
@@ -94,7 +94,7 @@ export class NowView {
     this.redraw(all);
   }
   resize() {
-    this.painter.resize();
+    this.painter.resize(innerWidth >= 2200 ? 1.5 : 1); // a screen on a wall is far away
     this.view.left = this.view.width < 500 ? 58 : 92;
   }
   fit() {
@@ -139,13 +139,14 @@ export class NowView {
     const wanted = this.pending;
     this.pending = 0;
     if (!this.shown || !this.store.head || !wanted) return;
-    const first = !this.lanes.rows.length;
-    if (this.queue) this.take();
+    const first = !this.lanes.rows.length, other = this.queue !== null;
+    if (other) this.take();
     this.pending = 0; // moving the view asked for what is done now
     this.state.now = this.store.now();
     if (wanted === all) {
       this.painter.draw();
-      if (first) this.redraw(all); // the slots are seen first
+      // What is above the slots can wait for a frame: it goes over all jobs.
+      if (other) requestAnimationFrame(() => { if (this.shown) this.overview.draw(); });
       else this.overview.draw();
     }
     this.painter.follow(this.state);
@@ -154,8 +155,8 @@ export class NowView {
   take() {
     const { store, view, lanes } = this, first = !this.lanes.rows.length, before = this.taken;
     for (const difference of this.queue === "all" ? [null] : this.queue) lanes.take(store, difference);
+    this.painter.learn(store, this.queue === "all" ? store.jobs.values() : this.queue.flatMap(({ jobs }) => jobs || []));
     this.queue = null;
-    this.painter.learn(store);
     this.taken = store.head.now;
     const whole = { times: view.t0 <= view.limits.t0 && view.t1 >= view.limits.t1, lanes: view.l0 <= view.limits.l0 && view.l1 >= view.limits.l1 };
     const limits = this.limits();
@@ -201,13 +202,13 @@ export class NowView {
     this.view.times(now - ahead * 0.15, now + ahead);
   }
 
-  // Says what is seen in words: at most every 10 s, as it is read aloud.
+  // Says what is seen in words: aloud at most every 10 s.
   say() {
-    const time = performance.now();
+    const time = performance.now(), text = summary(this.store, (t) => this.says(t));
+    this.caption.textContent = text;
     if (time - (this.said ?? -Infinity) < 10_000) return;
     this.said = time;
-    const text = summary(this.store, (t) => this.says(t));
-    this.caption.textContent = text;
+    this.spoken.textContent = text;
     this.stage.setAttribute("aria-label", "Slots over time. " + text + " Plus and minus zoom, arrows move, square brackets step through the jobs, n shows the present, 0 everything, Escape clears the choice. A table is below.");
     this.showLegend();
     this.fillTable();
@@ -332,7 +333,9 @@ export class NowView {
       const room = Math.max(piece.row.lanes * 3, rows), middle = piece.row.lane + piece.row.lanes / 2;
       view.lanes(middle - room / 2, middle + room / 2);
     }
-    const from = Math.min(job.start, now), to = Math.max(end, job.guarantee ?? end, job.high ?? end);
+    // What is far behind all else, as a guarantee may be, would make the rest too small.
+    const from = Math.min(job.start, now), near = from + 3 * (end - from);
+    const to = Math.max(end, ...[job.guarantee, job.high].filter((t) => t <= near));
     view.reveal({ from, to: Math.max(to, from + 1), start: job.start, end, lane: piece.row.lane });
   }
   // The next or the previous job by start.
