@@ -121,8 +121,9 @@ func (m *maker) slots() {
 	}
 }
 
-// machine is what a slot's name has behind its last @.
-func machine(slot string) string { return slot[strings.LastIndexByte(slot, '@')+1:] }
+// machine is what a slot's name has behind its first @: the name of its startd. That has an @ of its own if
+// it was given a name, as that of a glidein.
+func machine(slot string) string { return slot[strings.IndexByte(slot, '@')+1:] }
 
 func (m *maker) severalQueues() bool {
 	first, several := "", false
