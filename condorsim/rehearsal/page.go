@@ -80,8 +80,9 @@ func (p *Rehearsal) newPage(stage Stage) *page {
 	v.snapshot = snapshot{held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
 	v.latest.Store(&foretold{})
 	v.server = livepage.New(v, fmt.Sprintf("%x", clock().UnixNano()))
-	v.server.Hide(access.NewAliases(access.Names(p.Settings.HTTPNames)))
-	v.meter = meter.New(meter.Options{Alone: true})
+	aliases := access.NewAliases(access.Names(p.Settings.HTTPNames))
+	v.server.Hide(aliases)
+	v.meter = meter.New(meter.Options{Alone: true, Group: aliases.GroupAlias})
 	v.server.TellStarts(func(told string, off int64) { v.meter.StartError(told, backfill.Time(off)) })
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(v.meter)

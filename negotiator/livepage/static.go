@@ -58,21 +58,22 @@ func index(files, shared fs.FS) ([]byte, error) {
 }
 
 // preloads returns a link for each module of a folder.
-func preloads(files fs.FS, folder string) (links string, err error) {
+func preloads(files fs.FS, folder string) (string, error) {
 	names, err := fs.Glob(files, "*.js")
 	if err != nil {
 		return "", err
 	}
+	var links strings.Builder
 	for _, name := range names {
 		text, problem := fs.ReadFile(files, name)
 		if problem != nil {
 			return "", problem
 		}
 		if isModule(string(text)) {
-			links += fmt.Sprintf("<link rel=\"modulepreload\" href=\"%s%s\">\n", folder, name)
+			fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s%s\">\n", folder, name)
 		}
 	}
-	return links, nil
+	return links.String(), nil
 }
 
 // isModule reports whether a script imports or exports something.

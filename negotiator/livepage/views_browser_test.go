@@ -246,6 +246,8 @@ func TestKeys(t *testing.T) {
 	waitFor(p, "document.getElementById('help').open")
 	p.Do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("w"))
 	waitFor(p, "document.body.classList.contains('wall')")
+	browsertest.Eval[string](p, "(Object.assign(shell.store, {state: 'gone', since: new Date()}), shell.state(), '')")
+	require.Contains(t, browsertest.Eval[string](p, "document.getElementById('link').textContent"), "the server is gone since")
 	p.Do(chromedp.KeyEvent("w"))
 	waitFor(p, "!document.body.classList.contains('wall')")
 }

@@ -15,6 +15,8 @@ type Options struct {
 	// Alone says that no daemon's own metrics are collected beside it: it then tells what
 	// dashboards need of those, too.
 	Alone bool
+	// Group returns what an accounting group is called; nil: as it is.
+	Group func(name string) string
 }
 
 // Meter counts what a negotiator does, as a [prometheus.Collector]. Its methods may be called
@@ -97,7 +99,8 @@ func New(o Options) *Meter {
 			Name: "backfill_job_starts_total",
 			Help: "Jobs that were matched, to start at once or as soon as others have made way.",
 		}),
-		groups: newNames(MostGroups), policies: newNames(mostPolicies), totals: totals{broken: map[string]int{}},
+		groups:   &names{known: map[string]string{}, most: MostGroups, call: o.Group},
+		policies: newNames(mostPolicies), totals: totals{broken: map[string]int{}},
 	}
 	for _, told := range []string{"arrival", "head"} {
 		m.off.WithLabelValues(told)

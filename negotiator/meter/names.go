@@ -90,6 +90,7 @@ const (
 type names struct {
 	known map[string]string // to the label
 	most  int
+	call  func(string) string // what a name is to be called; nil: as it is
 }
 
 func newNames(most int) *names { return &names{known: map[string]string{}, most: most} }
@@ -109,7 +110,10 @@ func (n *names) label(name string) string {
 func (n *names) admit(name string) string {
 	label, known := n.known[name]
 	if !known {
-		label = strings.ToValidUTF8(name, "�")
+		if label = name; n.call != nil {
+			label = n.call(name)
+		}
+		label = strings.ToValidUTF8(label, "�")
 		if len(label) > longestLabel {
 			end := longestLabel
 			for !utf8.RuneStart(label[end]) {

@@ -61,7 +61,8 @@ func Check(ctx context.Context, from *source.Settings, log io.Writer) error {
 	if from.HTCondor() != nil {
 		_, errCollectors = present.Collectors()
 	}
-	if err = errors.Join(errClient, errServer, errAccounts, errCollectors); err != nil {
+	errHTTP := checkHTTP(ctx, &present)
+	if err = errors.Join(errClient, errServer, errAccounts, errCollectors, errHTTP); err != nil {
 		return err
 	}
 	if err = o.Start(ctx, s); err == nil {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/ask"
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/server"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
@@ -113,13 +115,32 @@ func (p *process) serveHTTP(ctx context.Context, commands *server.Negotiator) (w
 
 // viewers says who may look at what is served over HTTP.
 func (p *process) viewers() access.Options {
-	s := p.site.Settings
-	o := access.Options{
-		Address: s.HTTP, Host: p.site.Host(), TokenFile: s.HTTPToken, Certificate: s.HTTPCertificate, Key: s.HTTPKey,
-		Clock: time.Now,
-	}
+	o := viewersOf(&p.site)
 	if p.server.TakesTokens(security.Read) {
 		o.Bearer = func(token, address string) (string, error) { return p.server.Bearer(token, address, security.Read) }
 	}
 	return o
+}
+
+// viewersOf says who may look at a site, apart from whoever has the pool's own tokens.
+func viewersOf(site *daemon.Site) access.Options {
+	s := site.Settings
+	return access.Options{
+		Address: s.HTTP, Host: site.Host(), TokenFile: s.HTTPToken, Certificate: s.HTTPCertificate, Key: s.HTTPKey,
+		Clock: time.Now,
+	}
+}
+
+// checkHTTP checks who may look at a site. Whoever checks may not be allowed to read the pool's keys, so they
+// count as there; the same goes for files of secrets that he may not read.
+func checkHTTP(ctx context.Context, site *daemon.Site) error {
+	if site.Settings.HTTP == "" {
+		return nil
+	}
+	o := viewersOf(site)
+	o.Bearer = func(string, string) (string, error) { return "", errors.ErrUnsupported }
+	if _, err := access.New(ctx, o); !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
 }

@@ -183,7 +183,11 @@ func New(o Options) *Daemon {
 		o: o, log: o.Logger, tryAgain: 5 * time.Second, cycle: make(lock, 1), visitor: make(lock, 1),
 		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1), due: make(chan dueChoice, 1),
 	}
-	d.meter = meter.New(meter.Options{})
+	options := meter.Options{}
+	if o.Aliases != nil {
+		options.Group = o.Aliases.GroupAlias
+	}
+	d.meter = meter.New(options)
 	d.accuracy.meter = d.meter
 	d.playing, d.endPlays = context.WithCancelCause(context.Background())
 	d.starting.now, d.starting.share = time.Now, besideShare()/3

@@ -134,6 +134,20 @@ func TestStartTimes(t *testing.T) {
 		ask(w, "GET", "http://localhost/start-times", "If-None-Match", tag).StatusCode, "it is new")
 }
 
+// TestStartTimesWithoutNames checks that names are nowhere in a list if viewers may not see them.
+func TestStartTimesWithoutNames(t *testing.T) {
+	d, _ := planned(3)
+	d.o.Aliases = access.NewAliases(access.Own)
+	plan, err := d.Forecast()
+	require.NoError(t, err)
+	plan.Jobs[1].Preemption = "makes way for alice's job"
+	text := body(t, ask(&web{d: d}, "GET", "http://localhost/start-times"))
+	require.NotContains(t, text, "alice")
+	require.Contains(t, text, `"owner":"user 1"`)
+	require.Contains(t, text, "makes way for user 1's job")
+	require.Equal(t, "alice", plan.Jobs[1].Owner, "others are told names")
+}
+
 // TestWebErrors checks that errors are JSON, and that nobody calls this machine by a name that is
 // not its own.
 func TestWebErrors(t *testing.T) {

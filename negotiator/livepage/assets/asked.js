@@ -56,7 +56,7 @@ export function jobAnswer(app, answer, { today, take } = {}) {
   let by = "";
   if (today !== undefined && at !== null && at !== undefined) {
     const sooner = today - at;
-    by = Math.abs(sooner) < 60 ? ": as soon as now" : sooner > 0 ? ": " + duration(sooner) + " sooner than it is expected to now" : ": " + duration(-sooner) + " later than it is expected to now";
+    by = Math.abs(sooner) < 60 ? ": when this one is expected to" : sooner > 0 ? ": " + duration(sooner) + " sooner than this one is expected to" : ": " + duration(-sooner) + " later than this one is expected to";
   }
   parts.push(make("p", { class: "big" }, "It would start ", make("b", null, whenever(w, at)), by + "."));
   const says = [];

@@ -12,7 +12,9 @@ export class JobView {
     this.input = make("input", { type: "search", placeholder: "such as 12.0", "aria-label": "Job", maxlength: "400", required: true });
     this.find = make("form", { class: "pick", role: "search", onsubmit: (event) => this.seek(event) }, make("label", null, "Job ", this.input), make("button", null, "Show"));
     this.status = make("p", { class: "says error", role: "status" });
-    this.first = make("section", { class: "card first" });
+    this.head = make("div");
+    this.facts = make("div");
+    this.first = make("section", { class: "card first" }, this.head, this.facts);
     this.about = make("div");
     this.less = make("div");
     this.root.append(this.find, this.status, this.first, this.less, this.about);
@@ -28,19 +30,26 @@ export class JobView {
       this.name = wanted;
       this.input.value = wanted;
       this.told = "";
-      for (const part of [this.first, this.about, this.less]) replace(part);
+      for (const part of [this.head, this.facts, this.about, this.less]) replace(part);
+      this.row = null;
       this.status.textContent = "";
       this.form = null;
     }
     this.first.hidden = !wanted;
     this.fresh.stop();
+    clearInterval(this.clock);
+    this.clock = setInterval(() => this.tick(), 1000);
     if (wanted) this.fresh.start();
     else replace(this.about, empty("Which job?", "Give its name above, or choose one in the queue or the chart: this page says when it starts, by when at the latest, and why not sooner."));
   }
-  hide() { this.fresh.stop(); }
+  hide() {
+    clearInterval(this.clock);
+    this.fresh.stop();
+  }
   failed(error) {
     if (error.status === 404) {
       this.first.hidden = true;
+      this.row = null;
       replace(this.less);
       this.told = "";
       replace(this.about, empty("There is no such job now.", "It has ended, was removed, or never was: only jobs that wait or run can be explained."), make("p", { class: "hint", dir: "auto" }, error.message));
@@ -53,8 +62,10 @@ export class JobView {
     // Nothing is touched while all stays as it was, but for how far instants are.
     const told = JSON.stringify(a);
     const r = a.row, waits = ["waits", "reserved", "held"].includes(r.situation);
-    const first = make("div", null, this.headline(r), this.facts(r));
-    if (first.textContent !== this.first.textContent) replace(this.first, first);
+    this.row = r;
+    this.tick();
+    const facts = this.known(r);
+    if (facts.textContent !== this.facts.textContent) replace(this.facts, facts);
     if (told === this.told) return;
     this.told = told;
     const open = this.about.querySelector("details[open]") !== null;
@@ -64,7 +75,6 @@ export class JobView {
       this.form = null;
       replace(this.less);
     }
-    this.row = r;
   }
   headline(r) {
     const w = this.app.words, title = make("h1", null, "Job ", name(r.job, 60));
@@ -90,7 +100,13 @@ export class JobView {
       : waits && r.situation ? make("p", { class: "promise soft" }, this.app.store.head?.guarantees ? "It was promised no latest start." : "The policy in charge promises no latest starts.") : "";
     return [title, who, make("p", { class: "huge" }, big), (range || more) && make("p", null, range || more), promise];
   }
-  facts(r) {
+  // tick says anew how far instants are, as time passes.
+  tick() {
+    if (!this.row || document.hidden) return;
+    const head = make("div", null, this.headline(this.row));
+    if (head.textContent !== this.head.textContent) replace(this.head, head);
+  }
+  known(r) {
     const w = this.app.words, waits = ["waits", "reserved", "held"].includes(r.situation);
     // Of a job with a reservation the reason is when that is for: what keeps it from starting is that others are first.
     const reserved = r.situation === "reserved" && r.reason.startsWith("reserved for ");
@@ -105,7 +121,7 @@ export class JobView {
       ["State", situations[r.situation] ?? r.situation],
       ["Asks for", r.cpus ? requests(r) + (r.requested ? " for " + duration(r.requested) : "") : ""],
       ["Expected to run", r.predicted ? duration(r.predicted) : ""],
-      ["Submitted", r.situation && r.submit !== undefined ? w.brief(r.submit) + ", " + w.away(r.submit) : ""],
+      ["Submitted", r.situation && r.submit !== undefined ? w.brief(r.submit) : ""],
       ["", r.situation ? links : ""],
     ]);
   }

@@ -258,7 +258,9 @@ export class NowView {
       }
     }
     const words = ["run", "reserved", "expected"].map((name, i) => grouped(use[i]) + " " + name).join(", ");
-    return band.name.slice(0, 200) + "\n" + some(band.to - band.from, "slot") + ", " + some(band.lanes, "cpu") + "\n" + this.says(t) + ": " + words + "\nclick to see the slots";
+    const sizes = new Set(this.lanes.rows.slice(band.from, band.to).map((row) => row.lanes));
+    const slots = some(band.to - band.from, "slot") + (sizes.size === 1 ? " of " + some(...sizes, "cpu") : ", " + some(band.lanes, "cpu"));
+    return band.name.slice(0, 200) + "\n" + slots + "\n" + this.says(t) + ": " + words + "\nclick to see the slots";
   }
   click(x, y) {
     const at = this.under(x, y);

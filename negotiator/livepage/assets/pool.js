@@ -84,6 +84,7 @@ export class PoolView {
     for (const key of ["group", "deserved", "priority"]) this.users.hide(key, !users.some((u) => u[key]));
     this.users.show(users);
     this.shapesCard.hidden = !a.queue?.length;
+    this.shapes.hide("unmatched", !a.queue?.some((s) => s.unmatched));
     this.shapes.show((a.queue ?? []).slice(0, 100));
     this.governs(a);
     this.last(a);
@@ -118,7 +119,7 @@ export class PoolView {
     const parts = this.parts(all), most = Math.max(...all.map((c) => Math.max(c.took, parts.reduce((sum, p) => sum + (this.of(c)[p] ?? 0), 0))), 1e-6);
     plot.left = 64;
     plot.scale([0, Math.max(12, all.length)], [0, most * 1.05]);
-    plot.up((v) => (v < 1 ? number(Math.round(v * 1e5) / 100) + " ms" : duration(v)));
+    plot.up(duration);
     const wide = (plot.right - plot.left) / plot.x1;
     all.forEach((c, i) => {
       let sum = 0;

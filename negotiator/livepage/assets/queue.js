@@ -68,7 +68,7 @@ export class QueueView {
   }
   reason(r) {
     const parts = [];
-    if (r.situation !== "waits") parts.push(make("span", { class: r.situation === "held" ? "mark bad" : "mark good" }, situations[r.situation] ?? r.situation), " ");
+    if (r.situation !== "waits") parts.push(make("span", { class: r.situation === "held" ? "mark bad" : "mark good" }, r.situation === "reserved" ? r.situation : situations[r.situation] ?? r.situation), " ");
     parts.push(prose(this.app.words.whyNot(r)));
     if (r.behind && !r.reason.includes(r.behind)) parts.push("; behind ", jobLink(r.behind, 24));
     return parts;

@@ -1,5 +1,5 @@
 import { adOf, answered } from "./asked.js";
-import { make, replace } from "./dom.js";
+import { make, replace, wellFormed } from "./dom.js";
 import { readMemory, readSpan, writeSpan } from "./words.js";
 
 // What can be named. A test holds these lists against the policies, orders and estimators that there are.
@@ -52,7 +52,11 @@ export class WhatIfView {
     this.clear();
   }
   show({ query }) {
-    for (const [id, value] of query ?? []) if (this.fields[id]) this.fields[id].value = value;
+    if (!query?.size) return;
+    for (const [id, value] of query) if (this.fields[id]) this.fields[id].value = value;
+    const about = query.get("about") === "change" ? "change" : "job";
+    this.tabs[about === "job" ? 0 : 1].querySelector("input").checked = true;
+    this.turn(about);
   }
   hide() { /* nothing goes on */ }
   clear() {
@@ -123,6 +127,7 @@ export class WhatIfView {
       this.blame(wrong.field, wrong.message);
       return;
     }
+    this.keep();
     this.button.disabled = true;
     this.button.textContent = "Planning…";
     try {
@@ -130,12 +135,19 @@ export class WhatIfView {
       replace(this.answer, answered(this.app, found, { take: (s) => this.take(s) }));
       this.answer.scrollIntoView({ block: "nearest", behavior: "auto" });
     } catch (error) {
+      replace(this.answer); // it was to another question
       const field = error.status === 400 && this.guess(error.message);
       if (field) this.blame(field, error.message);
       else this.wrong.textContent = error.message;
     }
     this.button.disabled = false;
     this.button.textContent = "Ask";
+  }
+  // keep has the hash say what was asked, so that it can be sent to somebody, who can ask it again.
+  keep() {
+    const inside = Object.entries(this.fields).filter(([, input]) => this.parts[this.about].contains(input) && input.value.trim());
+    const asked = new URLSearchParams([["about", this.about], ...inside.map(([id, input]) => [id, wellFormed(input.value.trim())])]);
+    history.replaceState(null, "", "#/what-if?" + asked);
   }
   blame(id, text) {
     const input = this.fields[id];

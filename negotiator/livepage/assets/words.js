@@ -15,7 +15,8 @@ export function duration(seconds) {
   if (!Number.isFinite(seconds)) return "–";
   const sign = seconds < 0 ? "−" : "";
   let s = Math.round(Math.abs(seconds));
-  if (s < 60) return sign + (Math.abs(seconds) < 10 && s !== Math.abs(seconds) ? Math.abs(seconds).toFixed(2) : s) + " s";
+  if (Math.abs(seconds) < 1 && seconds) return sign + number(Number((Math.abs(seconds) * 1000).toPrecision(2))) + " ms";
+  if (s < 60) return sign + (Math.abs(seconds) < 10 && s !== Math.abs(seconds) ? Math.abs(seconds).toFixed(1) : s) + " s";
   if (s < 600) return sign + Math.floor(s / 60) + " min" + (s % 60 ? " " + s % 60 + " s" : "");
   s = Math.round(s / 60);
   if (s < 60) return sign + s + " min";
@@ -76,7 +77,8 @@ export class Words {
   constructor(store) {
     this.store = store;
   }
-  get now() { return this.store.head?.now ?? 0; }
+  // Now is what the header says: time goes on between two pictures, as far as is known.
+  get now() { return Math.floor(this.store.now()) || 0; }
   get clocks() { return this.store.head?.clocks ?? []; }
   clock(t) { return this.clocks.findLast((c) => c.from <= t) ?? this.clocks[0]; }
   // Parts are the day and the time of day.
@@ -113,7 +115,7 @@ export class Words {
   // Tick is an instant on an axis with so many seconds between two: the day at midnight, else the time.
   tick(t, step) {
     const { day, time } = this.parts(t), date = /^\d{4}-/.test(day) ? this.date(day) : day;
-    return step >= 86400 || time === "00:00:00" && this.clocks.length ? date : step < 60 ? time : time.slice(0, 5);
+    return step >= 86400 || time === "00:00:00" && this.clocks.length ? date : step < 60 || !this.clocks.length ? time : time.slice(0, 5);
   }
   // Away is how far an instant is: "in 2 h", "5 min ago", "now".
   away(t) {

@@ -24,6 +24,8 @@ import (
 type View struct {
 	Width, Height int64
 	Dark          bool
+	// Breaks says that connections break, so that the browser's word of it is no fault.
+	Breaks bool
 }
 
 // Page is a page in a browser. Its context is for chromedp.
@@ -93,7 +95,7 @@ func Visit(tb testing.TB, server, path string, v View) *Page {
 // open opens an address; what the page requests begins with self.
 func open(tb testing.TB, address, self string, v View) *Page {
 	tb.Helper()
-	ctx, cancel := chromedp.NewContext(started, chromedp.WithListener(watch(tb, self)))
+	ctx, cancel := chromedp.NewContext(started, chromedp.WithListener(watch(tb, self, v.Breaks)))
 	tb.Cleanup(cancel)
 	scheme := "light"
 	if v.Dark {
@@ -130,8 +132,9 @@ func browser() string {
 }
 
 // watch returns a listener for the browser's events. The test fails if the page throws an
-// exception, logs a warning or an error, or requests what does not begin with self.
-func watch(tb testing.TB, self string) func(any) {
+// exception, logs a warning or an error, or requests what does not begin with self. That connections break is no
+// fault if they may.
+func watch(tb testing.TB, self string, breaks bool) func(any) {
 	tb.Helper()
 	var mu sync.Mutex
 	var faults []string
@@ -153,7 +156,9 @@ func watch(tb testing.TB, self string) func(any) {
 				fault = "console: " + string(e.Type)
 			}
 		case *log.EventEntryAdded:
-			fault = "log: " + e.Entry.Text
+			if !breaks || e.Entry.Source != "network" {
+				fault = "log: " + e.Entry.Text
+			}
 		case *network.EventRequestWillBeSent:
 			if url := e.Request.URL; !strings.HasPrefix(url, self) && !strings.HasPrefix(url, "data:") {
 				fault = "request: " + url

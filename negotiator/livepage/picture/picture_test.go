@@ -2,6 +2,7 @@ package picture_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -55,10 +56,16 @@ func (s sink) Cycle(r *negotiator.Report) error {
 // simulate runs the built-in jobs on four nodes of eight cpus.
 func simulate(tb testing.TB, policy string, s sink) {
 	tb.Helper()
+	run(tb, policy, builtIn(tb, configs.FourNodes), builtIn(tb, configs.NPB54), s)
+}
+
+// run runs jobs on a pool.
+func run(tb testing.TB, policy, pool, jobs string, s sink) {
+	tb.Helper()
 	s.tb = tb
-	slots, err := pools.Read(strings.NewReader(builtIn(tb, configs.FourNodes)), "pool")
+	slots, err := pools.Read(strings.NewReader(pool), "pool")
 	require.NoError(tb, err)
-	found, err := formats.Read(strings.NewReader(builtIn(tb, configs.NPB54)), "jobs",
+	found, err := formats.Read(strings.NewReader(jobs), "jobs",
 		condorsim.ReadingFor(slots, formats.Options{Ads: history.Options{Whole: true}}))
 	require.NoError(tb, err)
 	w, err := condorsim.Queued(found, slots, nil)
@@ -255,4 +262,57 @@ func TestFind(t *testing.T) {
 	for name, want := range map[string]int{"1.0@b": 1, "1.0": 0, "2.0": 2, "2.0@a": -1, "": -1, "3": -1} {
 		require.Equal(t, want, p.Find(name), name)
 	}
+}
+
+// BenchmarkPicture makes a picture of 10,000 slots and 50,000 jobs, of which 10,000 wait, and its difference
+// from one in which a tenth of them has moved.
+func BenchmarkPicture(b *testing.B) {
+	var jobs strings.Builder
+	jobs.WriteString("; MaxProcs: 40000\n")
+	for i := range 50_000 {
+		fmt.Fprintf(&jobs, "%d %d -1 100000 1 -1 -1 1 %d -1 1 %d -1 -1 -1 -1 -1 -1\n", i+1, i/40_000, 100_000+i%1000, i%300)
+	}
+	var scene picture.Scene
+	text := jobs.String()
+	seen := 0
+	run(b, "easy", "classes: [{name: m, count: 10000, cpus: 4}]\n", text, sink{
+		make: func(r *negotiator.Report, s *picture.Scene) {
+			s.Waiting = nil
+			for _, j := range r.State.FirstWaiting(10_000) {
+				s.Waiting = append(s.Waiting, r.Negotiator().Job(j.ID))
+			}
+			if seen++; seen == 2 {
+				scene = *s
+			}
+		},
+		seen: func(_ *negotiator.Report, _ *picture.Picture) {},
+	})
+	first := scene.Picture()
+	require.Len(b, first.Jobs, 50_000)
+	b.Run("make", func(b *testing.B) {
+		for b.Loop() {
+			scene.Picture()
+		}
+	})
+	next := *first
+	next.Jobs = slices.Clone(first.Jobs)
+	for i := range next.Jobs {
+		if i%10 == 0 {
+			next.Jobs[i].End.At++
+		}
+	}
+	b.Run("difference", func(b *testing.B) {
+		for b.Loop() {
+			next.Since(first)
+		}
+	})
+	b.Run("encode", func(b *testing.B) {
+		size := 0
+		for b.Loop() {
+			text, err := json.Marshal(first.Bars())
+			require.NoError(b, err)
+			size = len(text)
+		}
+		b.ReportMetric(float64(size)/50_000, "bytes/job")
+	})
 }
