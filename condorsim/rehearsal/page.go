@@ -96,7 +96,7 @@ func (v *page) Cycle(r *negotiator.Report) error {
 	if err := v.snapshot.Cycle(r); err != nil {
 		return err
 	}
-	v.snapshot.at = r.Delta.Now
+	v.at = r.Delta.Now
 	v.ended += len(r.Delta.Completed) + len(r.Delta.Removed)
 	if r.Scavengers != nil {
 		v.ended += len(r.Scavengers.Completed) + len(r.Scavengers.Removed)

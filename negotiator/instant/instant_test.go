@@ -160,8 +160,11 @@ func TestStretchesByRule(t *testing.T) {
 	const from = 843480031 // in September 1996
 	zone := byRule(t, "CET-1CEST,M3.5.0,M10.5.0/3")
 	require.Equal(t, []instant.Stretch{
-		{0, from + 7200, "CEST"}, {846378000 - from, from + 3600, "CET"}, {859683600 - from, from + 7200, "CEST"},
-		{877827600 - from, from + 3600, "CET"}, {891133200 - from, from + 7200, "CEST"},
+		{0, from + 7200, "CEST"},
+		{846378000 - from, from + 3600, "CET"},
+		{859683600 - from, from + 7200, "CEST"},
+		{877827600 - from, from + 3600, "CET"},
+		{891133200 - from, from + 7200, "CEST"},
 	}, instant.OfJobs(from, 0, 500, zone).Stretches(0, 5e7))
 	require.Equal(t, []instant.Stretch{{-10, 846378000 + 7200, "CEST"}, {0, 846378000 + 3600, "CET"}},
 		instant.OfJobs(846378000, 0, 500, zone).Stretches(-10, 500), "from shortly before a change on")
