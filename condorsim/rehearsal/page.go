@@ -44,12 +44,11 @@ type page struct {
 
 	cycle sync.Mutex // held during a cycle: between two of them the pool may be looked at
 	snapshot
-	scavenging map[backfill.JobID]bool
-	ended      int
-	cycles     []livepage.Cycle // the last ones, the newest first
-	number     int
-	taken      time.Time // when the last picture was taken
-	shown      bool      // the last cycle is in a picture
+	ended  int
+	cycles []livepage.Cycle // the last ones, the newest first
+	number int
+	taken  time.Time // when the last picture was taken
+	shown  bool      // the last cycle is in a picture
 
 	scenes    chan scene // for the maker; it has room for one
 	twins     outlook.Twins
@@ -57,6 +56,7 @@ type page struct {
 	questions sync.Mutex                      // one at a time is answered
 	latest    atomic.Pointer[foretold]        // what plays have found
 	seen      atomic.Pointer[outlook.Outlook] // of the last picture
+	pool      atomic.Pointer[livepage.Pool]   // as of then
 	meter     *meter.Meter
 }
 
@@ -76,7 +76,7 @@ type foretold struct {
 // newPage returns the page of the rehearsal.
 func (p *Rehearsal) newPage(stage Stage) *page {
 	clock := stage.Clock
-	v := &page{p: p, clock: clock, rest: stage.Rest, scenes: make(chan scene, 1), scavenging: map[backfill.JobID]bool{}}
+	v := &page{p: p, clock: clock, rest: stage.Rest, scenes: make(chan scene, 1)}
 	v.snapshot = snapshot{held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
 	v.latest.Store(&foretold{})
 	v.server = livepage.New(v, fmt.Sprintf("%x", clock().UnixNano()))
@@ -147,6 +147,7 @@ func (v *page) take(over bool) {
 	}}
 	s.Head.Over = over
 	v.seen.Store(s.Outlook)
+	v.pool.Store(v.pooled(&s.Head))
 	for _, j := range n.State().FirstWaiting(mostPictured) {
 		s.Waiting = append(s.Waiting, n.Job(j.ID))
 	}
@@ -320,16 +321,20 @@ func badly(err error) error {
 	return err
 }
 
-// Pool implements [livepage.Source].
+// Pool implements [livepage.Source]: as of the last picture, as a cycle may take long.
 func (v *page) Pool() livepage.Pool {
-	v.cycle.Lock()
-	defer v.cycle.Unlock()
-	head := v.head()
-	all := livepage.Pool{
+	if p := v.pool.Load(); p != nil {
+		return *p
+	}
+	return livepage.Pool{}
+}
+
+// pooled is what the page says of the pool beside a picture.
+func (v *page) pooled(head *picture.Head) *livepage.Pool {
+	return &livepage.Pool{
 		Policy: livepage.Policy{
 			Name: head.Policy, Order: head.Order, Guarantees: head.Guarantees, Fallback: head.Fallback, Text: v.p.About(90),
 		},
 		Plugins: []livepage.Plugin{}, Cycles: append([]livepage.Cycle{}, v.cycles...), Problems: []string{},
 	}
-	return all
 }

@@ -81,8 +81,8 @@ func (m *maker) head() {
 	if h.Problems == nil {
 		h.Problems = []string{}
 	}
-	for _, slot := range s.Slots() {
-		if s.SlotUp(slot.ID) {
+	for i := range m.picture.Slots {
+		if !m.picture.Slots[i].Down {
 			h.Slots++
 		}
 	}
