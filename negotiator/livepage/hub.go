@@ -2,7 +2,6 @@ package livepage
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -141,13 +140,11 @@ func (h *hub) publish() {
 
 // encode makes an event of a difference; nil if that has no JSON.
 func (h *hub) encode(version int, d picture.Difference) []byte {
-	text, err := json.Marshal(struct {
-		Version int `json:"version"`
-		picture.Difference
-	}{version, d})
+	text, err := d.AppendJSON(fmt.Appendf(nil, `{"version":%d,`, version))
 	if err != nil {
 		return nil
 	}
+	text = append(text, '}')
 	return fmt.Appendf(nil, "id: %s.%d\nevent: difference\ndata: %s\n\n", h.epoch, version, text)
 }
 
@@ -200,16 +197,11 @@ func (h *hub) encoded() (*whole, error) {
 	if w := h.whole; w != nil && w.version >= oldest && (w.version == version || now.Sub(w.at) < stale) {
 		return w, nil
 	}
-	text, err := json.Marshal(struct {
-		Epoch   string         `json:"epoch"`
-		Version int            `json:"version"`
-		Head    picture.Head   `json:"head"`
-		Slots   []picture.Slot `json:"slots"`
-		Jobs    []picture.Bar  `json:"jobs"`
-	}{h.epoch, version, last.Head, notNil(last.Slots), last.Bars()})
+	text, err := last.AppendJSON(fmt.Appendf(nil, `{"epoch":%q,"version":%d,`, h.epoch, version))
 	if err != nil {
 		return nil, err
 	}
+	text = append(text, '}')
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
 	if err == nil {

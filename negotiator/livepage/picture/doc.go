@@ -4,7 +4,7 @@
 //
 //   - picture.go: a [Picture] is a [Head], [Slot]s and [Job]s;
 //   - scene.go: a [Scene] is what a picture is made from: an outlook, and what is told of starts;
-//   - difference.go: what differs between two pictures, for those who have seen the first.
+//   - difference.go: what differs between two pictures, for those who have seen the first; encode.go: JSON.
 //
 // The picture of a real pool and that of a simulated one are made by the same code.
 package picture

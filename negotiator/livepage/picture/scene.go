@@ -144,6 +144,7 @@ func (m *maker) severalQueues() bool {
 
 // jobs lists those of the queue, in its order, and then the others.
 func (m *maker) jobs() {
+	m.picture.Jobs = make([]Job, 0, len(m.Waiting)+len(m.Settled)+len(m.Scavengers)+len(m.Unplanned))
 	queued := make(map[backfill.JobID]bool, len(m.Waiting))
 	for i, job := range m.Waiting {
 		queued[job.ID] = true
@@ -287,6 +288,7 @@ func (m *maker) place(j *Job, core *backfill.Job, at backfill.Placement) {
 		return
 	}
 	cpus := int64(0)
+	j.At = make([]Piece, 0, len(at))
 	for _, c := range at {
 		if n := m.state.Chunk(core, c.Slot)[0] * int64(c.Count); n > 0 {
 			j.At = append(j.At, Piece{c.Slot, n})
