@@ -39,6 +39,7 @@ type runCommand struct {
 // Help is shown below the flags.
 func (c *runCommand) Help() string {
 	return `Examples:
+  negotiator run --policy slack --http localhost:9620
   negotiator run --policy slack --speed max
   negotiator run --pool status.long --workload history.long --policy ./backfill-mine --dump-refused rounds
   negotiator run --pool four-nodes --workload lublin-128 --estimates combined --json --speed max
