@@ -38,7 +38,7 @@ func (s *Server) job(out http.ResponseWriter, r *http.Request) {
 		a.Row, a.At = rowOf(j), j.At
 		a.History = append(a.History, s.ledger.History(j.ID)...)
 		for at := range a.History {
-			a.History[at].Cause = seen.Text(a.History[at].Cause)
+			a.History[at].Cause = seen.Scrub(a.History[at].Cause)
 		}
 	}
 	answer(out, a, nil)
@@ -46,14 +46,11 @@ func (s *Server) job(out http.ResponseWriter, r *http.Request) {
 
 // promises says how true promises were.
 func (s *Server) promises(out http.ResponseWriter, r *http.Request) {
-	seen := s.sees(r)
-	if seen == nil {
-		answer(out, nil, errNothing)
-		return
-	}
-	report := s.ledger.Report(seen.clear.Head.Now)
-	maskReport(&report, seen.Lens)
-	answer(out, report, nil)
+	s.answerOnce(out, r, func(seen *sight) any {
+		report := s.ledger.Report(seen.clear.Head.Now)
+		maskReport(&report, seen.Lens)
+		return report
+	})
 }
 
 // longestQuestion bounds the body of a what-if.

@@ -249,3 +249,32 @@ func TestHistoryIsBounded(t *testing.T) {
 	require.Zero(t, told.History[0].At)
 	require.True(t, slices.IsSortedFunc(told.History, func(a, b struct{ At int64 }) int { return int(a.At - b.At) }))
 }
+
+// TestAnswersAreMadeOnce: who asks the same of one picture gets the same answer, and another one of the next.
+func TestAnswersAreMadeOnce(t *testing.T) {
+	counted := &counting{}
+	s := livepage.New(counted, "e")
+	s.Show(&picture.Picture{Head: picture.Head{Now: 1}})
+	for range 5 {
+		code, text := get(t, s, "/api/v1/pool")
+		require.Equal(t, http.StatusOK, code)
+		require.Contains(t, text, `"now":1`)
+	}
+	require.Equal(t, 1, counted.pools)
+	s.Show(&picture.Picture{Head: picture.Head{Now: 2}})
+	_, text := get(t, s, "/api/v1/pool")
+	require.Contains(t, text, `"now":2`)
+	require.Equal(t, 2, counted.pools)
+	require.NotEqual(t, list(t, s, "?sort=start"), list(t, s, "?limit=1&offset=3"), "of other requests")
+}
+
+// counting counts how often it is asked.
+type counting struct {
+	source
+	pools int
+}
+
+func (c *counting) Pool() livepage.Pool {
+	c.pools++
+	return c.source.Pool()
+}

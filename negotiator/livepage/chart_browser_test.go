@@ -158,3 +158,20 @@ func TestChartOnPaper(t *testing.T) {
 	require.NotEqual(t, inks[0], inks[len(inks)-1], "paper is light, the screen is dark again")
 	require.Greater(t, browsertest.Eval[int](tab, "document.querySelectorAll('.now-table tbody tr').length"), 10)
 }
+
+// On a screen on a wall everything is larger, and the pointer is still where it is.
+func TestChartOnAWall(t *testing.T) {
+	_, url := served(t, madeUp(40, 300))
+	tab := charted(t, url, browsertest.View{Width: 2560, Height: 1440})
+	require.InDelta(t, 1.5, browsertest.Eval[float64](tab, "view.view.scale"), 0)
+	where := browsertest.Eval[[]float64](tab, `(() => {
+		const job = [...store.jobs.values()].filter((j) => j.situation === "runs").sort((a, b) => b.cpus - a.cpus)[0];
+		const [p] = view.lanes.pieces.get(job.id), v = view.view, box = view.stage.getBoundingClientRect();
+		view.lanes.settled(p.row);
+		const [lane, lanes] = p.parts[0];
+		return [box.left + v.x(v.t0 / 2 + Math.min(p.end, v.t1) / 2 > p.start ? store.head.now : p.start) * 1.5, box.top + v.y(p.row.lane + lane + lanes / 2) * 1.5, job.id] })()`)
+	tab.Do(chromedp.MouseClickXY(where[0], where[1]))
+	settle(tab)
+	require.InDelta(t, where[2], browsertest.Eval[float64](tab, "view.state.chosen.id"), 0)
+	tab.Shot("chart-wall", false)
+}

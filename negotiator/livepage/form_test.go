@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,12 +37,5 @@ func TestFormNamesWhatThereIs(t *testing.T) {
 
 // array is names as an array of JavaScript.
 func array(names []string) string {
-	text := "["
-	for i, name := range names {
-		if i > 0 {
-			text += ", "
-		}
-		text += `"` + name + `"`
-	}
-	return text + "]"
+	return `["` + strings.Join(names, `", "`) + `"]`
 }

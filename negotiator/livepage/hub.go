@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -154,8 +155,8 @@ func (h *hub) encode(version int, d picture.Difference) []byte {
 func (h *hub) keep(c change) {
 	h.kept = append(h.kept, c)
 	size := 0
-	for i := len(h.kept) - 1; i >= 0; i-- {
-		size += len(h.kept[i].event)
+	for i, one := range slices.Backward(h.kept) {
+		size += len(one.event)
 		if size > mostKeptBytes && i < len(h.kept)-1 || len(h.kept)-i > mostKept {
 			h.kept = append([]change{}, h.kept[i+1:]...)
 			return

@@ -4,11 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -202,7 +201,7 @@ func TestManyViewers(t *testing.T) {
 			for {
 				line, err := in.ReadSlice('\n')
 				read.Add(int64(len(line)))
-				if err == io.EOF || err != nil && err != bufio.ErrBufferFull {
+				if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 					return
 				}
 				if bytes.HasPrefix(line, []byte("event: difference")) {
@@ -250,7 +249,7 @@ func TestPackedPicture(t *testing.T) {
 	require.Equal(t, 503, ask(s, "GET", "http://localhost/api/v1/picture", "").Code)
 	s.Show(scene(1, 3))
 	plain := ask(s, "GET", "http://localhost/api/v1/picture", "")
-	require.Regexp(t, regexp.MustCompile(`^{"epoch":"e","version":1,"head":{.*"slots":\[.*"jobs":\[`), text(t, plain))
+	require.Regexp(t, `^{"epoch":"e","version":1,"head":{.*"slots":\[.*"jobs":\[`, text(t, plain))
 	first, err := s.hub.encoded()
 	require.NoError(t, err)
 	s.Show(scene(2, 3))

@@ -88,6 +88,7 @@ type Server struct {
 	history history
 	mux     *http.ServeMux
 	last    atomic.Pointer[shown]
+	memo    memo
 	aliases *access.Aliases
 }
 

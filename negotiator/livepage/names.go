@@ -20,6 +20,7 @@ type sight struct {
 	access.Lens
 	picture *picture.Picture
 	clear   *picture.Picture
+	shown   *shown
 }
 
 // Hide has names be replaced by pseudonyms, as far as viewers may not see them. It is called before the
@@ -42,7 +43,7 @@ func (s *Server) sees(r *http.Request) *sight {
 		return nil
 	}
 	lens := s.aliases.For(access.Of(r.Context()))
-	return &sight{Lens: lens, clear: last.clear, picture: last.to(lens)}
+	return &sight{Lens: lens, clear: last.clear, picture: last.to(lens), shown: last}
 }
 
 // to returns the picture as a viewer may see it.
@@ -88,7 +89,7 @@ func maskedJob(j *picture.Job, l access.Lens) picture.Job {
 	other := *j
 	other.Owner, other.Group = l.User(j.Owner), l.Group(j.Owner, j.Group)
 	other.Name = l.Job(j.Owner, j.Name, int64(j.ID))
-	other.Reason, other.Behind = l.Text(j.Reason), l.Behind(j.Behind)
+	other.Reason, other.Behind = l.Scrub(j.Reason), l.Behind(j.Behind)
 	return other
 }
 
@@ -98,7 +99,7 @@ func texts(all []string, l access.Lens) []string {
 	}
 	other := make([]string, len(all))
 	for i, text := range all {
-		other[i] = l.Text(text)
+		other[i] = l.Scrub(text)
 	}
 	return other
 }
@@ -124,7 +125,7 @@ func maskExplained(x *Explained, l access.Lens) {
 	if l.Clear() {
 		return
 	}
-	x.Text = l.Text(x.Text)
+	x.Text = l.Scrub(x.Text)
 	if x.Fit == nil {
 		return
 	}
@@ -132,7 +133,7 @@ func maskExplained(x *Explained, l access.Lens) {
 	for _, list := range []*[]Count{&fit.Closed, &fit.Clauses, &fit.Refusals} {
 		masked := append([]Count(nil), *list...)
 		for i := range masked {
-			masked[i].Text = l.Text(masked[i].Text)
+			masked[i].Text = l.Scrub(masked[i].Text)
 		}
 		*list = masked
 	}
@@ -146,10 +147,10 @@ func maskReport(r *promises.Report, l access.Lens) {
 	}
 	for i := range r.Broken {
 		b := &r.Broken[i]
-		b.Job, b.Owner, b.Cause = l.Job(b.Owner, b.Job, int64(b.ID)), l.User(b.Owner), l.Text(b.Cause)
+		b.Job, b.Owner, b.Cause = l.Job(b.Owner, b.Job, int64(b.ID)), l.User(b.Owner), l.Scrub(b.Cause)
 	}
 	for i := range r.Guarantees.Causes {
-		r.Guarantees.Causes[i].Cause = l.Text(r.Guarantees.Causes[i].Cause)
+		r.Guarantees.Causes[i].Cause = l.Scrub(r.Guarantees.Causes[i].Cause)
 	}
 	for i := range r.Delays {
 		r.Delays[i].Delayed, r.Delays[i].By = l.User(r.Delays[i].Delayed), l.User(r.Delays[i].By)
@@ -166,7 +167,7 @@ func maskPool(a *poolAnswer, l access.Lens) {
 		u.User, u.Group = l.User(u.User), l.Group(u.User, u.Group)
 	}
 	a.Problems = texts(a.Problems, l)
-	a.Policy.Why = l.Text(a.Policy.Why)
+	a.Policy.Why = l.Scrub(a.Policy.Why)
 }
 
 // maskAnswer hides the names in the answer to a what-if.
@@ -202,7 +203,7 @@ func maskError(err error, l access.Lens) error {
 	if err == nil || l.Clear() {
 		return err
 	}
-	text := errors.New(l.Text(err.Error()))
+	text := errors.New(l.Scrub(err.Error()))
 	if _, bad := errors.AsType[*BadError](err); bad {
 		return &BadError{text}
 	}

@@ -114,11 +114,11 @@ type sample struct {
 
 // pool says how the pool is used.
 func (s *Server) pool(out http.ResponseWriter, r *http.Request) {
-	seen := s.sees(r)
-	if seen == nil {
-		answer(out, nil, errNothing)
-		return
-	}
+	s.answerOnce(out, r, func(seen *sight) any { return s.poolOf(seen) })
+}
+
+// poolOf says how the pool is used, as far as a viewer may see it.
+func (s *Server) poolOf(seen *sight) *poolAnswer {
 	last := seen.clear
 	a := poolAnswer{Now: last.Head.Now, Pool: s.source.Pool(), Users: users(last), History: s.history.all()}
 	for i, name := range last.Head.Resources {
@@ -133,7 +133,7 @@ func (s *Server) pool(out http.ResponseWriter, r *http.Request) {
 		a.Users[i].Share = a.Shares[a.Users[i].User]
 	}
 	maskPool(&a, seen.Lens)
-	answer(out, a, nil)
+	return &a
 }
 
 // count fills in what jobs want and what is idle.

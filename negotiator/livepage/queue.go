@@ -71,12 +71,7 @@ func (s *Server) queue(out http.ResponseWriter, r *http.Request) {
 		answer(out, nil, &BadError{err})
 		return
 	}
-	seen := s.sees(r)
-	if seen == nil {
-		answer(out, nil, errNothing)
-		return
-	}
-	answer(out, q.of(seen.picture), nil)
+	s.answerOnce(out, r, func(seen *sight) any { return q.of(seen.picture) })
 }
 
 // sorts compares rows by each of the sorts.

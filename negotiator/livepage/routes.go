@@ -47,7 +47,7 @@ func (s *Server) routes() {
 			access.Refuse(out, http.StatusMethodNotAllowed, "only "+one.method+" is served here")
 		})
 	}
-	s.mux.HandleFunc("/api/", func(out http.ResponseWriter, r *http.Request) {
+	s.mux.HandleFunc("/api/", func(out http.ResponseWriter, _ *http.Request) {
 		access.Refuse(out, http.StatusNotFound, "there is nothing here: see /api/v1/openapi.json")
 	})
 }

@@ -16,41 +16,47 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/browsertest"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 )
 
 // TestSigningIn signs in as a person does: a link into the page leads to the sign-in page and, with the
-// token, to where it pointed. Scripts see no cookie, and events come.
+// token, to where it pointed. Scripts see no cookie, events come, his own name alone is shown, and he can
+// leave.
 func TestSigningIn(t *testing.T) {
-	shared, err := browser()
-	if err != nil {
-		t.Skipf("skipped: no Chromium: %v", err)
-	}
 	file := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(file, []byte("ann: 0123456789abcdef0123"), 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
-	url, wait, err := livepage.Serve(ctx, access.Options{Address: "127.0.0.1:0", TokenFile: file, Clock: time.Now}, shown(),
+	pool := livepage.New(source{}, "e1")
+	pool.Hide(access.NewAliases(access.Own))
+	pool.Show(&picture.Picture{
+		Head: picture.Head{Now: 100, Resources: []string{"cpus"}, Capacity: []int64{8}, Use: []int64{2}},
+		Jobs: []picture.Job{job(1, "bob", "reserved", 4, 60, 300), job(2, "ann@pool.test", "reserved", 1, 60, 200)},
+	})
+	url, wait, err := livepage.Serve(ctx, access.Options{Address: "127.0.0.1:0", TokenFile: file, Clock: time.Now}, pool,
 		hclog.NewNullLogger())
 	require.NoError(t, err)
 	defer wait()
 	defer cancel()
-	of, closeTab := chromedp.NewContext(shared)
-	defer closeTab()
-	p := &tab{t, of}
-	p.do(chromedp.EmulateViewport(360, 640), chromedp.Navigate(url+"/#/promises"))
-	p.wait(`document.querySelector("#token") !== null`)
-	require.Equal(t, "/sign-in#/promises", value[string](p, "location.pathname + location.hash"))
-	require.True(t, value[bool](p, "document.documentElement.scrollWidth <= 360"))
-	p.shot("sign-in")
-	p.do(chromedp.SendKeys("#token", "wrong"+kb.Enter))
-	p.wait(`document.querySelector("[role=alert]") !== null`)
-	p.do(chromedp.SendKeys("#token", "0123456789abcdef0123"+kb.Enter))
-	p.wait(`location.pathname === "/" && document.readyState === "complete"`)
-	require.Equal(t, "#/promises", value[string](p, "location.hash"))
-	require.Empty(t, value[string](p, "document.cookie"))
-	require.JSONEq(t, `{"user":"ann","names":"all","signed":true}`, value[string](p, `fetch("/api/v1/me").then(r => r.text())`))
-	require.Equal(t, "reset", value[string](p, `new Promise(done => { const s = new EventSource("/api/v1/events?epoch=x&version=1");
+	p := browsertest.Visit(t, url, "/#/promises", browsertest.View{Width: 360, Height: 640, Breaks: true})
+	p.Do(chromedp.WaitVisible("#token"))
+	require.Equal(t, "/sign-in#/promises", browsertest.Eval[string](p, "location.pathname + location.hash"))
+	require.True(t, browsertest.Eval[bool](p, "document.documentElement.scrollWidth <= 360"))
+	p.Shot("sign-in", false)
+	p.Do(chromedp.SendKeys("#token", "wrong"+kb.Enter), chromedp.WaitVisible("[role=alert]"))
+	p.Do(chromedp.SendKeys("#token", "0123456789abcdef0123"+kb.Enter), chromedp.WaitVisible("#leave"))
+	require.Equal(t, "/#/promises", browsertest.Eval[string](p, "location.pathname + location.hash"))
+	require.Empty(t, browsertest.Eval[string](p, "document.cookie"))
+	waitFor(p, "shell.store.jobs.size === 2")
+	require.Equal(t, "user 1, ann@pool.test",
+		browsertest.Eval[string](p, `[...shell.store.jobs.values()].map(job => job.owner).join(", ")`))
+	require.Equal(t, "reset", browsertest.Eval[string](p, `new Promise(done => {
+		const s = new EventSource("/api/v1/events?epoch=x&version=1");
 		s.addEventListener("reset", () => { s.close(); done("reset"); }); })`))
-	require.InDelta(t, 200, value[float64](p, `fetch("/api/v1/what-if", {method: "POST", body: "{}"}).then(r => r.status)`), 0)
-	value[bool](p, `fetch("/sign-out", {method: "POST", redirect: "manual"}).then(() => true)`)
-	require.InDelta(t, 401, value[float64](p, `fetch("/api/v1/me").then(r => r.status)`), 0)
+	require.InDelta(t, 200, browsertest.Eval[float64](p,
+		`fetch("/api/v1/what-if", {method: "POST", body: "{}"}).then(r => r.status)`), 0)
+	p.Shot("signed-in", false)
+	p.Do(chromedp.Click("#leave"), chromedp.WaitVisible("#token"))
+	require.Equal(t, "/sign-in#/promises", browsertest.Eval[string](p, "location.pathname + location.hash"))
+	p.Do(chromedp.Navigate(url+"/#/queue"), chromedp.WaitVisible("#token"))
 }

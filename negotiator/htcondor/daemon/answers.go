@@ -99,7 +99,7 @@ func masked(jobs []JobForecast, aliases *access.Aliases) []JobForecast {
 		for _, text := range []*string{
 			&j.Reason, &j.Early, &j.Unpromised, &j.Stretched, &j.Limit, &j.Preemption, &j.Drained, &j.Scavenger,
 		} {
-			*text = lens.Text(*text)
+			*text = lens.Scrub(*text)
 		}
 	}
 	return hidden

@@ -55,6 +55,9 @@ func (d *Daemon) show(f *forecaster, told *Forecast) {
 		if len(s.Unplanned) == mostForeseen {
 			break
 		}
+		if _, known := told.Find(u.ID); known {
+			continue
+		}
 		s.Unplanned = append(s.Unplanned, unplannedJob(u.ID, unplannedForecast(u)))
 	}
 	s.Head = d.head(told.Now)

@@ -66,13 +66,14 @@ func (d *Daemon) makeForecasts(ctx context.Context) {
 		case <-due:
 		}
 		before := time.Now()
-		told, later := d.lastCycle.Load().Widen()
+		last := d.lastCycle.Load()
+		told, later := last.Widen()
 		if due = nil; later > 0 {
 			due = time.After(later)
 		}
 		d.forecast.Store(told)
 		d.accuracy.tell(told)
-		d.show(d.lastCycle.Load(), told)
+		d.show(last, told)
 		took := time.Since(before)
 		d.log.Debug("start times are known", "took", took, "more_in", later)
 		d.change(func(s *status) { s.planned = took })

@@ -18,7 +18,7 @@ func TestBearer(t *testing.T) {
 	s := &Server{
 		Methods: []Method{Token}, Domain: "pool.test", TrustDomain: "pool.test", Keys: map[string]SigningKey{"POOL": key}, Revoked: revoked,
 		MaxAge: time.Hour, Clock: func() time.Time { return time.Unix(2000, 0) },
-		Allow: func(p Peer, need Permission) bool { return p.Address == "10.0.0.1" && p.User != "eve@pool.test" },
+		Allow: func(p Peer, _ Permission) bool { return p.Address == "10.0.0.1" && p.User != "eve@pool.test" },
 	}
 	sign := func(k SigningKey, name, issuer, subject string, at int64, limits ...Permission) string {
 		text, failed := k.Sign(name, issuer, subject, at, limits...)

@@ -20,6 +20,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -404,7 +405,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	_, ok := s.credential(first, now)
 	require.True(t, ok, "it is another's")
 	for i := range mostSessions {
-		_, err = s.begin(fmt.Sprint(i), now.Add(time.Second))
+		_, err = s.begin(strconv.Itoa(i), now.Add(time.Second))
 		require.NoError(t, err)
 	}
 	require.Len(t, s.all, mostSessions)

@@ -62,14 +62,14 @@ func TestTexts(t *testing.T) {
 		"bob":                                          "user 2",
 		"\xff\xfebob\x00 bob":                          "\xff\xfebob\x00 user 2",
 	} {
-		require.Equal(t, want, ann.Text(text))
+		require.Equal(t, want, ann.Scrub(text))
 	}
-	require.Equal(t, "behind user 1", a.Everyone().Text("behind ann"))
-	require.Equal(t, "bob", NewAliases(All).Everyone().Text("bob"))
+	require.Equal(t, "behind user 1", a.Everyone().Scrub("behind ann"))
+	require.Equal(t, "bob", NewAliases(All).Everyone().Scrub("bob"))
 	for i := range mostOdd {
 		a.Alias(fmt.Sprintf("odd %d", i))
 	}
-	require.Equal(t, hidden, ann.Text("whatever"), "too many names that are no words")
+	require.Equal(t, hidden, ann.Scrub("whatever"), "too many names that are no words")
 }
 
 // TestAliasesAreBounded checks that invented users do not fill the memory.

@@ -62,10 +62,10 @@ func inWord(r rune) bool {
 		r >= 'A' && r <= 'Z' || r >= 0x80
 }
 
-// Text returns a text, such as why a job waits, with pseudonyms for all names in it that the viewer
+// Scrub returns a text, such as why a job waits, with pseudonyms for all names in it that the viewer
 // may not read. Names are found that pseudonyms were asked for before. A word that is somebody's name
 // by chance is replaced as well.
-func (l Lens) Text(text string) string {
+func (l Lens) Scrub(text string) string {
 	if l.Clear() {
 		return text
 	}

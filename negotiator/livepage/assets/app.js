@@ -59,36 +59,46 @@ class Shell {
     byID("keys").addEventListener("click", () => byID("help").showModal());
     byID("wall").addEventListener("click", () => this.wall());
     setInterval(() => { if (!document.hidden) this.tick(); }, 1000);
+    byID("leave").addEventListener("click", () => this.leave());
     this.turn();
     this.state();
     this.store.start();
   }
   // turn shows the view of the hash; the others do no work.
   turn() {
-    const { view, name, query } = place(location.hash), before = this.view;
+    const { view, name: job, query } = place(location.hash), before = this.view;
     this.view = view;
-    if (view === "job" && name) {
-      this.job = name;
-      byID("views").querySelector("[href^='#/job']").href = "#/job/" + encodeURIComponent(name);
+    if (view === "job" && job) {
+      this.job = job;
+      byID("views").querySelector("[href^='#/job']").href = "#/job/" + encodeURIComponent(job);
     }
     if (before && before !== view) this.made.get(before)?.hide();
     for (const section of document.querySelectorAll("#view > section")) section.hidden = section.dataset.view !== view;
     for (const link of byID("views").querySelectorAll("a")) {
-      if (link.hash.slice(2).split("/")[0] === view) link.setAttribute("aria-current", "page");
+      if (link.hash.slice(2).split("/")[0] === view) {
+        link.setAttribute("aria-current", "page");
+        link.scrollIntoView({ block: "nearest", inline: "nearest" });
+      }
       else link.removeAttribute("aria-current");
     }
     if (!this.made.has(view)) this.made.set(view, new views[view](document.querySelector(`#view > [data-view="${view}"]`), this.app));
     document.body.dataset.view = view;
     this.title();
-    this.made.get(view).show({ name, query, job: query.get("job") ?? undefined });
+    this.made.get(view).show({ name: job, query, job: query.get("job") ?? undefined });
     if (before && before !== view) {
       scrollTo(0, 0);
       byID("view").focus({ preventScroll: true });
     }
   }
+  // leave signs out.
+  async leave() {
+    await fetch("sign-out", { method: "POST" }).catch(() => null);
+    location.reload();
+  }
   title() {
     const section = document.querySelector(`#view > [data-view="${this.view}"]`);
-    document.title = [this.view === "job" && this.job ? [...this.job].slice(0, 60).join("") : section.getAttribute("aria-label"), this.store.head?.pool].filter(Boolean).join(" · ");
+    document.title = [this.view === "job" && this.job ? [...this.job].slice(0, 60).join("") : section.getAttribute("aria-label"),
+      this.store.head?.pool].filter(Boolean).join(" · ");
   }
   key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || byID("help").open) return;
@@ -115,8 +125,10 @@ class Shell {
     dispatchEvent(new Event("resize")); // charts have other room now
   }
   head() {
-    const h = this.store.head;
+    const h = this.store.head, { me } = this.store.own;
     if (!h) return;
+    byID("leave").hidden = !me.signed;
+    byID("leave").title = me.user ? "You are " + me.user + "." : "";
     byID("pool").textContent = h.pool || "The pool";
     byID("pool").title = h.pool;
     byID("charge").textContent = (h.fallback ? h.fallback + " in place of " + h.policy : h.policy) + ", order " + h.order + (h.guarantees ? ", gives guarantees" : "");
@@ -124,7 +136,8 @@ class Shell {
     replace(byID("counts"),
       make("span", null, make("b", null, number(h.running)), " run"),
       make("span", null, make("b", null, number(h.waiting)), " wait"),
-      make("span", { title: number(h.use[0]) + " of " + number(h.capacity[0]) + " " + h.resources[0] + " in use" }, make("b", null, percent(share)), " of " + h.resources[0]));
+      make("span", { title: number(h.use[0]) + " of " + number(h.capacity[0]) + " " + h.resources[0] + " in use" }, make("b", null, percent(share)),
+        " of " + h.resources[0]));
     const told = [];
     if (h.fallback) told.push("The policy " + h.policy + " was given up: " + h.fallback + " decides in its place.");
     if (h.over || h.ended_all) told.push("The simulation is over: nothing changes any more.");

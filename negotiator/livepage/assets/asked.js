@@ -56,15 +56,17 @@ export function jobAnswer(app, answer, { today, take } = {}) {
   let by = "";
   if (today !== undefined && at !== null && at !== undefined) {
     const sooner = today - at;
-    by = Math.abs(sooner) < 60 ? ": when this one is expected to" : sooner > 0 ? ": " + duration(sooner) + " sooner than this one is expected to" : ": " + duration(-sooner) + " later than this one is expected to";
+    by = ": " + (Math.abs(sooner) < 60 ? "when" : duration(Math.abs(sooner)) + (sooner > 0 ? " sooner than" : " later than")) + " this one is expected to";
   }
   parts.push(make("p", { class: "big" }, "It would start ", make("b", null, whenever(w, at)), by + "."));
   const says = [];
   if (j.told_by === "median" && j.p10 !== undefined && j.p90 !== undefined) says.push("In eight of ten cases between " + w.range(j.p10, j.p90, " and ") + ".");
-  says.push(j.told_by === "median" ? "By plan, if all jobs run as long as is planned: " + whenever(w, j.start) + "." : "By plan: if all jobs run as long as is planned, and nobody else comes.");
+  says.push(j.told_by === "median" ? "By plan, if all jobs run as long as is planned: " + whenever(w,
+    j.start) + "." : "By plan: if all jobs run as long as is planned, and nobody else comes.");
   says.push(j.delayed ? count(j.delayed, "job that waits", "jobs that wait") + " would start later because of it." : "It would delay no job.");
   parts.push(make("p", null, says.join(" ")));
-  parts.push(definitions([["Asked", asks({ ...j })], ["Planned with", j.planned_seconds ? duration(j.planned_seconds) : ""], ["Guaranteed", j.promised ? "by " + w.brief(j.promised) : ""], ["On", j.slots ? name(j.slots, 80) : ""]]));
+  parts.push(definitions([["Asked", asks({ ...j })], ["Planned with", j.planned_seconds ? duration(j.planned_seconds) : ""],
+  ["Guaranteed", j.promised ? "by " + w.brief(j.promised) : ""], ["On", j.slots ? name(j.slots, 80) : ""]]));
   const lines = [{ label: "as asked: " + asks(j), at, low: j.p10, high: j.p90, kind: "asked" }];
   if (today !== undefined) lines.unshift({ label: "today's plan", at: today, kind: "today" });
   for (const s of j.sooner) lines.push({ label: asks(s), at: told(j.told_by, s.start, s.p50), kind: "other" });
@@ -83,7 +85,7 @@ const notes = (answer) => (answer.notes?.length ? make("ul", { class: "notes" },
 function broken(w, all) {
   if (!all?.length) return [];
   return [make("h3", { class: "bad" }, count(all.length, "promise") + " would be broken"), list({
-    caption: "Promises that would be broken", key: (b) => b.job, columns: [
+    caption: "Promises that would be broken", kind: "cards", key: (b) => b.job, columns: [
       { key: "job", title: "Job", text: (b) => b.job, node: (b) => jobLink(b.job, 32) },
       { key: "owner", title: "Owner", text: (b) => b.owner ?? "", node: (b) => name(b.owner, 24) },
       { key: "promised", title: "Promised by", text: (b) => w.brief(b.promised) },
@@ -99,21 +101,24 @@ export function changeAnswer(app, answer) {
   parts.push(figures([
     [number(c.earlier), "start earlier", c.earlier ? "good" : ""], [number(c.later), "start later", c.later ? "bad" : ""], [number(c.same), "at the same time"],
     c.never && [number(c.never), "would not start", "bad"], c.anew && [number(c.anew), "would start that cannot", "good"],
-    [number(c.broken.length), "of " + count(c.promises, "promise") + " broken", c.broken.length ? "bad" : ""], c.lifted && [number(c.lifted), "promises that would bind nobody"],
+    [number(c.broken.length), "of " + count(c.promises, "promise") + " broken", c.broken.length ? "bad" : ""],
+      c.lifted && [number(c.lifted), "promises that would bind nobody"],
   ]));
   for (const d of c.drained ?? []) parts.push(make("p", null, name(d.slot), " is drained from " + w.brief(d.from) + " to " + w.brief(d.from + d.for) + "."));
-  const rows = [["Mean wait", "mean_wait", duration], ["Mean of the longest 5 % of waits", "worst_wait", duration], ["Mean bounded slowdown", "mean_bounded_slowdown", number], ["Until the last job ends", "makespan", duration]];
+  const rows = [["Mean wait", "mean_wait", duration], ["Mean of the longest 5 % of waits", "worst_wait", duration],
+  ["Mean bounded slowdown", "mean_bounded_slowdown", number], ["Until the last job ends", "makespan", duration]];
   parts.push(list({
-    caption: "Of the " + count(c.present.jobs, "job") + " that start in both plans", columns: [
+    caption: "Of the " + count(c.present.jobs, "job") + " that start in both plans", kind: "cards", columns: [
       { key: "what", title: "", text: ([what]) => what },
       { key: "present", title: "Today's plan", number: true, text: ([, field, say]) => say(c.present[field]) },
       { key: "changed", title: "What if", number: true, text: ([, field, say]) => say(c.changed[field]) },
       {
         key: "by", title: "Change", number: true,
-        text: ([, field]) => (c.present[field] && c.present[field] !== c.changed[field] ? (c.changed[field] > c.present[field] ? "+" : "−") + percent(Math.abs(c.changed[field] / c.present[field] - 1), 1) : "none"),
+        text: ([, field]) => c.present[field] + " " + c.changed[field], // node says it
         node: ([, field]) => {
           const off = c.present[field] ? c.changed[field] / c.present[field] - 1 : 0;
-          return make("span", { class: Math.abs(off) < 0.0005 ? "mark" : off < 0 ? "mark good" : "mark bad" }, Math.abs(off) < 0.0005 ? "none" : (off > 0 ? "▲ " : "▼ ") + percent(Math.abs(off), 1));
+          return make("span", { class: Math.abs(off) < 0.0005 ? "mark" : off < 0 ? "mark good" : "mark bad" },
+            Math.abs(off) < 0.0005 ? "none" : (off > 0 ? "▲ " : "▼ ") + percent(Math.abs(off), 1));
         },
       },
     ],
@@ -147,7 +152,8 @@ function dumbbells(w, now, c) {
     });
   });
   return make("div", null, key([["mark-today", "today's plan"], ["mark-good", "as asked, earlier"], ["mark-bad", "as asked, later"]]), chart.element,
-    c.moves.length > most && make("p", { class: "hint" }, "The " + most + " that move most; the table has " + count(c.moves.length, "job") + (c.unlisted ? " of " + number(c.moves.length + c.unlisted) : "") + "."));
+    c.moves.length > most && make("p", { class: "hint" },
+      "The " + most + " that move most; the table has " + count(c.moves.length, "job") + (c.unlisted ? " of " + number(c.moves.length + c.unlisted) : "") + "."));
 }
 
 function moves(w, c) {

@@ -59,4 +59,5 @@ export function definitions(pairs) {
 }
 
 // replace puts other children in the place of an element's own.
-export const replace = (element, ...children) => element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+export const replace = (element,
+  ...children) => element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));

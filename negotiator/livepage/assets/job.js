@@ -10,7 +10,8 @@ export class JobView {
   constructor(root, app) {
     Object.assign(this, { root, app });
     this.input = make("input", { type: "search", placeholder: "such as 12.0", "aria-label": "Job", maxlength: "400", required: true });
-    this.find = make("form", { class: "pick", role: "search", onsubmit: (event) => this.seek(event) }, make("label", null, "Job ", this.input), make("button", null, "Show"));
+    this.find = make("form", { class: "pick", role: "search", onsubmit: (event) => this.seek(event) }, make("label", null, "Job ", this.input),
+      make("button", null, "Show"));
     this.status = make("p", { class: "says error", role: "status" });
     this.head = make("div");
     this.facts = make("div");
@@ -40,7 +41,8 @@ export class JobView {
     clearInterval(this.clock);
     this.clock = setInterval(() => this.tick(), 1000);
     if (wanted) this.fresh.start();
-    else replace(this.about, empty("Which job?", "Give its name above, or choose one in the queue or the chart: this page says when it starts, by when at the latest, and why not sooner."));
+    else replace(this.about, empty("Which job?",
+      "Give its name above, or choose one in the queue or the chart: this page says when it starts, by when at the latest, and why not sooner."));
   }
   hide() {
     clearInterval(this.clock);
@@ -52,7 +54,8 @@ export class JobView {
       this.row = null;
       replace(this.less);
       this.told = "";
-      replace(this.about, empty("There is no such job now.", "It has ended, was removed, or never was: only jobs that wait or run can be explained."), make("p", { class: "hint", dir: "auto" }, error.message));
+      replace(this.about, empty("There is no such job now.", "It has ended, was removed, or never was: only jobs that wait or run can be explained."),
+        make("p", { class: "hint", dir: "auto" }, error.message));
       this.status.textContent = "";
     } else this.status.textContent = error.message;
   }
@@ -64,7 +67,7 @@ export class JobView {
     const r = a.row, waits = ["waits", "reserved", "held"].includes(r.situation);
     this.row = r;
     this.tick();
-    const facts = this.known(r);
+    const facts = this.known(r, a.at ?? []);
     if (facts.textContent !== this.facts.textContent) replace(this.facts, facts);
     if (told === this.told) return;
     this.told = told;
@@ -94,10 +97,13 @@ export class JobView {
     } else {
       big = ["It starts most likely at ", make("b", null, w.brief(r.start)), ", " + w.away(r.start) + "."];
     }
-    const range = r.low !== undefined && r.situation !== "runs" ? "In eight of ten cases it starts " + (r.high === undefined ? "from " + w.brief(r.low) + " on." : "between " + w.range(r.low, r.high, " and ") + ".") : "";
+    const range = r.low === undefined || r.situation === "runs" ? ""
+      : "In eight of ten cases it starts " + (r.high === undefined ? "from " + w.brief(r.low) + " on." : "between " + w.range(r.low, r.high, " and ") + ".");
     const waits = ["waits", "reserved", "held"].includes(r.situation);
-    const promise = r.guarantee !== undefined && waits ? make("p", { class: "promise" }, make("span", { class: "mark good" }, "guaranteed"), " At the latest at ", make("b", null, w.brief(r.guarantee)), ", " + w.away(r.guarantee) + ".")
-      : waits && r.situation ? make("p", { class: "promise soft" }, this.app.store.head?.guarantees ? "It was promised no latest start." : "The policy in charge promises no latest starts.") : "";
+    const promise = r.guarantee !== undefined && waits ? make("p", { class: "promise" }, make("span", { class: "mark good" }, "guaranteed"), " At the latest at ",
+      make("b", null, w.brief(r.guarantee)), ", " + w.away(r.guarantee) + ".")
+      : waits && r.situation ? make("p", { class: "promise soft" },
+        this.app.store.head?.guarantees ? "It was promised no latest start." : "The policy in charge promises no latest starts.") : "";
     return [title, who, make("p", { class: "huge" }, big), (range || more) && make("p", null, range || more), promise];
   }
   // tick says anew how far instants are, as time passes.
@@ -106,17 +112,32 @@ export class JobView {
     const head = make("div", null, this.headline(this.row));
     if (head.textContent !== this.head.textContent) replace(this.head, head);
   }
-  known(r) {
+  // Before are those who are on its slots before it, the last to leave first.
+  before(r, at) {
+    if (r.start === undefined || r.start <= this.app.words.now) return [];
+    const slots = new Set(at.map(([slot]) => slot)), found = [];
+    for (const job of this.app.store.jobs.values()) {
+      if (job.id !== r.id && job.start < r.start && job.end !== undefined && job.at?.some(([slot]) => slots.has(slot))) found.push(job);
+    }
+    return found.sort((a, b) => b.end - a.end || a.id - b.id).slice(0, 3);
+  }
+  known(r, at) {
     const w = this.app.words, waits = ["waits", "reserved", "held"].includes(r.situation);
     // Of a job with a reservation the reason is when that is for: what keeps it from starting is that others are first.
     const reserved = r.situation === "reserved" && r.reason.startsWith("reserved for ");
-    const why = !waits || !r.reason ? "" : make("span", null, ...(reserved ? ["What it needs is in use, or kept for jobs before it. It has a reservation ", prose(w.whyNot(r)), ", and starts sooner if others end sooner."] : [prose(r.reason)]),
+    const why = !waits || !r.reason ? "" : make("span", null,
+      ...(reserved ? ["What it needs is in use, or kept for jobs before it. It has a reservation ", prose(w.whyNot(r)),
+      ", and starts sooner if others end sooner."] : [prose(r.reason)]),
       r.behind ? [" It waits behind ", jobLink(r.behind, 40), "."] : "");
+    const before = this.before(r, at);
     const links = make("span", null, make("a", { href: "#/now?job=" + encodeURIComponent(wellFormed(r.job)) }, "Show it in the chart"),
       r.owner && waits && [" · ", make("a", { href: "#/queue?" + new URLSearchParams({ owner: wellFormed(r.owner), alike: "0" }) }, "All that wait of this owner")]);
     return definitions([
       [waits ? "Why not sooner" : "Why", why || (r.reason && prose(r.reason))],
       [waits ? "Where" : "Runs on", r.places && name(r.places, 120)],
+      ["Before it there", waits && before.length ? make("span", null,
+        before.flatMap((job, i) => [i ? "; " : "", jobLink(job.job, 32), " of ", name(job.owner, 24), job.situation === "runs" ? ", runs" : "",
+        ", expected to end at " + w.brief(job.end)])) : ""],
       ["Place in the queue", r.position ? number(r.position) : ""],
       ["State", situations[r.situation] ?? r.situation],
       ["Asks for", r.cpus ? requests(r) + (r.requested ? " for " + duration(r.requested) : "") : ""],
@@ -180,10 +201,14 @@ export class JobView {
   fit({ fit: f }) {
     if (!f) return "";
     const share = (n) => (f.slots ? Math.max(0, Math.min(100, n / f.slots * 100)) + "%" : "0");
-    const lines = (title, all, say) => all?.length && [make("h3", null, title), make("ul", { class: "plain" }, all.map((c) => make("li", null, prose(c.text ?? c.why), ": ", say(c.slots ?? c.unmet))))];
-    return card("Slots that fit", make("p", null, make("b", null, number(f.matching)), " of ", make("b", null, count(f.slots, "slot")), " match what it requires", f.refusing ? "; " + count(f.refusing, "slot refuses", "slots refuse") + " it." : "."),
-      make("div", { class: "gauge", role: "img", "aria-label": number(f.matching) + " of " + number(f.slots) }, make("i", { class: "use", style: { width: share(f.matching) } }), make("i", { class: "refused", style: { width: share(f.refusing) } })),
-      lines("What it requires, and is not met", f.clauses, (n) => "not met on " + count(n, "slot")), lines("What slots require of it", f.refusals, (n) => "not met by it on " + count(n, "slot")),
+    const lines = (title, all, say) => all?.length && [make("h3", null, title),
+      make("ul", { class: "plain" }, all.map((c) => make("li", null, prose(c.text ?? c.why), ": ", say(c.slots ?? c.unmet))))];
+    return card("Slots that fit", make("p", null, make("b", null, number(f.matching)), " of ", make("b", null, count(f.slots, "slot")), " match what it requires",
+      f.refusing ? "; " + count(f.refusing, "slot refuses", "slots refuse") + " it." : "."),
+      make("div", { class: "gauge", role: "img", "aria-label": number(f.matching) + " of " + number(f.slots) },
+        make("i", { class: "use", style: { width: share(f.matching) } }), make("i", { class: "refused", style: { width: share(f.refusing) } })),
+      lines("What it requires, and is not met", f.clauses, (n) => "not met on " + count(n, "slot")),
+        lines("What slots require of it", f.refusals, (n) => "not met by it on " + count(n, "slot")),
       lines("Closed to it for now", f.closed, (n) => count(n, "slot")));
   }
   windows({ windows: all }) {
@@ -192,27 +217,32 @@ export class JobView {
     return card("When it may start", list({
       caption: "Start windows", columns: [
         { key: "slot", title: "Slot", text: (x) => called(x.slot), node: (x) => name(called(x.slot)) },
-        { key: "from", title: "From", text: (x) => w.brief(x.from) }, { key: "until", title: "Until", text: (x) => (x.until === undefined ? "open" : w.brief(x.until)) },
+        { key: "from", title: "From", text: (x) => w.brief(x.from) },
+        { key: "until", title: "Until", text: (x) => (x.until === undefined ? "open" : w.brief(x.until)) },
       ],
     }, all.slice(0, 100)));
   }
   // ask is the form "what if I asked for less", with what the job asks for now.
   ask(r) {
-    const chunks = r.chunks || 1, each = { cpus: Math.max(1, Math.round(r.cpus / chunks)), memory: Math.round((r.memory ?? 0) / chunks), gpus: Math.round((r.gpus ?? 0) / chunks) };
+    const chunks = r.chunks || 1, each = { cpus: Math.max(1, Math.round(r.cpus / chunks)), memory: Math.round((r.memory ?? 0) / chunks),
+      gpus: Math.round((r.gpus ?? 0) / chunks) };
     const field = (label, value, hint) => {
       const input = make("input", { value, size: "9", "aria-label": label, autocomplete: "off" });
       return { input, label: make("label", null, label, " ", input, hint && make("small", null, " ", hint)) };
     };
     const of = chunks > 1 ? " of each chunk" : "";
-    const cpus = field("Cpus" + of, String(each.cpus)), mib = field("Memory" + of, each.memory ? memory(each.memory).replace(/,/g, "") : "0"), time = field("Run time", writeSpan(r.requested), "such as 90m or 2h");
+    const cpus = field("Cpus" + of, String(each.cpus)), mib = field("Memory" + of, each.memory ? memory(each.memory).replace(/,/g, "") : "0"),
+      time = field("Run time", writeSpan(r.requested), "such as 90m or 2h");
     const gpus = each.gpus ? field("Gpus" + of, String(each.gpus)) : null, many = chunks > 1 ? field("Chunks", String(chunks)) : null;
     const answer = make("div", { role: "status" }), button = make("button", { class: "main" }, "Ask");
     const submit = async (event) => {
       event?.preventDefault();
       for (const f of [cpus, mib, time]) f.input.removeAttribute("aria-invalid");
-      const q = { cpus: Number(cpus.input.value), memory: readMemory(mib.input.value), gpus: Number(gpus?.input.value ?? 0), chunks: Number(many?.input.value ?? 1), owner: r.owner };
+      const q = { cpus: Number(cpus.input.value), memory: readMemory(mib.input.value), gpus: Number(gpus?.input.value ?? 0), chunks: Number(many?.input.value ?? 1),
+        owner: r.owner };
       const seconds = readSpan(time.input.value);
-      for (const [bad, f, why] of [[!(Number.isInteger(q.cpus) && q.cpus > 0), cpus, "Cpus must be a whole number from 1 on."], [!(q.memory >= 0), mib, "Memory must be such as 4GiB or 512MiB."], [!(seconds > 0), time, "The run time must be such as 90m, 2h or 3600."]]) {
+      for (const [bad, f, why] of [[!(Number.isInteger(q.cpus) && q.cpus > 0), cpus, "Cpus must be a whole number from 1 on."],
+        [!(q.memory >= 0), mib, "Memory must be such as 4GiB or 512MiB."], [!(seconds > 0), time, "The run time must be such as 90m, 2h or 3600."]]) {
         if (!bad) continue;
         f.input.setAttribute("aria-invalid", "true");
         f.input.focus();
@@ -237,6 +267,7 @@ export class JobView {
       button.disabled = false;
     };
     this.form = make("form", { class: "pick", onsubmit: submit }, cpus.label, mib.label, gpus?.label ?? "", many?.label ?? "", time.label, button);
-    replace(this.less, card("What if I asked for less?", make("p", { class: "hint" }, "Asks about another job like this one that came now, beside it. Nothing is changed."), this.form, answer));
+    replace(this.less, card("What if I asked for less?",
+      make("p", { class: "hint" }, "Asks about another job like this one that came now, beside it. Nothing is changed."), this.form, answer));
   }
 }

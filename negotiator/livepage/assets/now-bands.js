@@ -4,11 +4,14 @@
 // colours; from above: what is closed, since slots are down, drained or at their end.
 export const kinds = ["runs", "reserved", "waits", "closed"];
 
+const spare = 2; // room for so many more pieces in each row
+
 export class Bands {
   constructor(lanes) {
     this.lanes = lanes;
     this.sums = new Float32Array(0);
     this.key = "";
+    this.layout = -1; // that was copied
   }
   // The bands in which the pool is cut, each with at least so many lanes, if its class has.
   cut(least) {
@@ -35,30 +38,40 @@ export class Bands {
     }
     return this.list;
   }
+  // Jobs are of other classes than before.
+  forget() {
+    this.layout = -1;
+  }
   // Copies what is needed of all pieces into columns, by row: much faster to go over
-  // in each frame than the pieces are. Class says of which of so many classes a job is.
+  // in each frame than the pieces are. Only rows that changed are copied anew, as long as
+  // there is room. Class says of which of so many classes a job is.
   copy(classes, classOf) {
-    const { rows } = this.lanes;
-    let count = 0;
-    for (const row of rows) count += this.lanes.listed(row).length;
-    if (!this.start || this.start.length < count) {
-      const size = Math.ceil(count * 1.2);
-      [this.start, this.end] = [new Float64Array(size), new Float64Array(size)];
-      [this.cpus, this.series] = [new Float32Array(size), new Uint16Array(size)];
+    const { rows, layout } = this.lanes;
+    if (layout === this.layout && rows.every((row) => row.copied || this.put(row, classOf))) return;
+    const size = rows.reduce((sum, row) => sum + this.lanes.listed(row).length + spare, 0);
+    [this.start, this.end] = [new Float64Array(size), new Float64Array(size)];
+    [this.cpus, this.series] = [new Float32Array(size), new Uint16Array(size)];
+    [this.first, this.count] = [new Int32Array(rows.length + 1), new Int32Array(rows.length)];
+    [this.classes, this.layout] = [classes, layout];
+    for (const row of rows) {
+      this.first[row.index + 1] = this.first[row.index] + row.pieces.length + spare;
+      this.put(row, classOf);
     }
-    this.first = new Int32Array(rows.length + 1);
-    let i = 0;
-    rows.forEach((row, index) => {
-      for (const piece of row.pieces) {
-        this.start[i] = piece.start;
-        this.end[i] = this.lanes.end(piece);
-        this.cpus[i] = piece.cpus;
-        this.series[i] = (piece.running ? 0 : piece.job.situation === "reserved" ? 1 : 2) * classes + classOf(piece.job);
-        i++;
-      }
-      this.first[index + 1] = i;
-    });
-    this.classes = classes;
+  }
+  // Copies a row; false: there is no room.
+  put(row, classOf) {
+    const pieces = this.lanes.listed(row);
+    let i = this.first[row.index];
+    if (i + pieces.length > this.first[row.index + 1]) return false;
+    for (const piece of pieces) {
+      this.start[i] = piece.start;
+      this.end[i] = piece.end;
+      this.cpus[i] = piece.cpus;
+      this.series[i] = (piece.running ? 0 : piece.job.situation === "reserved" ? 1 : 2) * this.classes + classOf(piece.job);
+      i++;
+    }
+    this.count[row.index] = pieces.length;
+    return (row.copied = true);
   }
   // Measures how full each band is in each of n stretches of the time that is seen,
   // as lanes: by kind and class, and what is closed behind them.
@@ -68,7 +81,7 @@ export class Bands {
     if (this.sums.length < size) this.sums = new Float32Array(Math.ceil(size * 1.25));
     else this.sums.fill(0, 0, size);
     const used = this.used = new Uint8Array(bands.length * each);
-    const { sums, start, end, cpus, series, first } = this, { t0, t1 } = view, scale = n / (t1 - t0), now = this.lanes.now;
+    const { sums, start, end, cpus, series, first, count, classes } = this, { t0, t1 } = view, scale = n / (t1 - t0), now = this.lanes.now;
     // Adds a height from a time to another: as differences, which are summed up below.
     const add = (row, from, to, height) => {
       const a = Math.max((from - t0) * scale, 0), b = Math.min((to - t0) * scale, n);
@@ -82,8 +95,11 @@ export class Bands {
     };
     bands.forEach((band, index) => {
       const base = index * each, closed = base + each - 1;
-      for (let p = first[band.from], last = first[band.to]; p < last; p++) add(base + series[p], start[p], end[p], cpus[p]);
       for (let r = band.from; r < band.to; r++) {
+        for (let p = first[r], last = p + count[r]; p < last; p++) {
+          const late = series[p] < classes && end[p] < now; // it runs longer than expected
+          add(base + series[p], start[p], late ? now : end[p], cpus[p]);
+        }
         const row = this.lanes.rows[r], { slot } = row;
         if (slot.down) add(closed, now, Infinity, row.lanes);
         else {

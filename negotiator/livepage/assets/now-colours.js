@@ -23,8 +23,6 @@ class Named {
     }
     const rest = this.places.size - others;
     if (rest > 0) this.names[others] = rest + (rest === 1 ? " other" : " others");
-    // Of those who came later nobody is counted twice, and none is kept for ever.
-    if (this.places.size > 20_000) for (const name of this.places.keys()) if (!use.has(name) && this.places.get(name) === others) this.places.delete(name);
   }
   of(job) { return this.places.get(this.name(job)) ?? others; }
 }
@@ -36,7 +34,6 @@ class Fixed {
   }
   // Names those that there are.
   learn(jobs) {
-    this.names = [];
     for (const job of jobs) {
       const place = this.of(job);
       this.names[place] ??= this.all[place];

@@ -27,6 +27,7 @@ export class Finder {
   renew() {
     const { view, text } = this;
     [this.jobs, this.rows] = [[], []];
+    if (text || view.painter.search) view.painter.bands.forget();
     view.painter.search = null;
     view.painter.copied = false;
     view.found.textContent = "";

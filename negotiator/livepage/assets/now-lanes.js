@@ -49,7 +49,7 @@ export class Lanes {
   row(slot) {
     this.drop(slot.id);
     this.of.set(slot.id, {
-      slot, lanes: Math.max(1, slot.capacity[0]), lane: 0, index: 0, pieces: [], settled: false, stale: false,
+      slot, lanes: Math.max(1, slot.capacity[0]), lane: 0, index: 0, pieces: [], settled: false, copied: false, stale: false,
       key: this.classKey(slot) + "\0" + counted(slot.machine) + "\0" + counted(slot.name),
     });
   }
@@ -81,7 +81,7 @@ export class Lanes {
     this.pieces.delete(id);
     for (const piece of before) {
       piece.gone = piece.row.stale = true;
-      piece.row.settled = false;
+      piece.row.settled = piece.row.copied = false;
     }
     return before;
   }
@@ -96,7 +96,7 @@ export class Lanes {
       const old = running && before ? before.find((piece) => piece.row === row && piece.cpus === cpus && piece.running) : null;
       const piece = { job, row, cpus, running, start: job.start, end: job.end ?? Infinity, parts: old ? old.parts : null, idle: null, gone: false };
       row.pieces.push(piece);
-      row.settled = false;
+      row.settled = row.copied = false;
       list.push(piece);
     }
     this.pieces.set(job.id, list);

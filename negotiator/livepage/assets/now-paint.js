@@ -36,13 +36,18 @@ export class Painter extends Sheet {
     this.dots = [1, opaque.reserved, opaque.waits].flatMap((alpha) => classes.map((c, i) => dot(c, i < this.colours.length ? alpha : alpha * 0.25)));
     this.shut = dot(plain(this.ink.soft), 0.28);
   }
-  // Learns who has a colour of the jobs that are there, and when it is.
-  learn(store) {
+  // Learns who is to have a colour of the jobs that came, and when it is.
+  learn(store, jobs) {
     this.clocks = store.head.clocks || [];
     this.view.top = this.clocks.length ? 34 : 22;
-    this.ways[this.way].learn(store.jobs.values());
+    this.ways[this.way].learn(jobs);
     this.copied = false; // what bands are made of
     this.simulated = store.head.simulated;
+  }
+  colourBy(way, store) {
+    this.way = way;
+    this.bands.forget();
+    this.learn(store, store.jobs.values());
   }
   // The classes that there are, with their colours.
   get legend() {

@@ -10,11 +10,12 @@ export class Overview extends Strip {
   // The picture or the limits are others.
   renew(store) {
     this.store = store;
-    this.use = null;
+    this.old = true;
   }
   // Cpus in use in each of n stretches, on average, by kind: what runs, what is
   // reserved, what is expected.
   measure(n) {
+    this.old = false;
     const { t0, t1 } = this.view.limits, scale = n / (t1 - t0), now = this.store.head.now;
     this.use = [0, 1, 2].map(() => new Float64Array(n + 2));
     for (const job of this.store.jobs.values()) {
@@ -34,7 +35,7 @@ export class Overview extends Strip {
   draw() {
     if (!this.store?.head) return;
     const { c, w, h } = this.begin(), { ink, palette } = this.painter, capacity = Math.max(1, this.store.head.capacity[0]);
-    if (!this.use || this.use[0].length !== w + 2) this.measure(w);
+    if (!this.use || this.old || this.use[0].length !== w + 2) this.measure(w);
     const shades = [0.75, 0.4, 0.18];
     c.fillStyle = palette[0];
     for (let x = 0; x < w; x++) {

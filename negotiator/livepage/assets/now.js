@@ -67,8 +67,7 @@ export class NowView {
       keys: { "[": () => this.step(-1), "]": () => this.step(1), n: () => this.home(), Escape: () => this.finder.clear() },
     });
     this.colour.addEventListener("change", () => {
-      this.painter.way = this.colour.value;
-      this.painter.learn(this.store);
+      this.painter.colourBy(this.colour.value, this.store);
       this.showLegend();
       this.redraw(all);
     });
@@ -84,7 +83,7 @@ export class NowView {
       this.fit();
     });
     new ResizeObserver(() => {
-      const box = this.stage.getBoundingClientRect(), other = Math.abs(box.width - view.width) > 0.5 || Math.abs(box.height - view.height) > 0.5;
+      const box = this.stage.getBoundingClientRect(), other = Math.abs(box.width - view.width * view.scale) > 0.5 || Math.abs(box.height - view.height * view.scale) > 0.5;
       if (this.shown && other && !this.printed.matches) this.fit();
     }).observe(this.stage);
   }
@@ -94,7 +93,7 @@ export class NowView {
     this.redraw(all);
   }
   resize() {
-    this.painter.resize();
+    this.painter.resize(innerWidth >= 2200 ? 1.5 : 1); // a screen on a wall is far away
     this.view.left = this.view.width < 500 ? 58 : 92;
   }
   fit() {
@@ -139,13 +138,14 @@ export class NowView {
     const wanted = this.pending;
     this.pending = 0;
     if (!this.shown || !this.store.head || !wanted) return;
-    const first = !this.lanes.rows.length;
-    if (this.queue) this.take();
+    const first = !this.lanes.rows.length, other = this.queue !== null;
+    if (other) this.take();
     this.pending = 0; // moving the view asked for what is done now
     this.state.now = this.store.now();
     if (wanted === all) {
       this.painter.draw();
-      if (first) this.redraw(all); // the slots are seen first
+      // What is above the slots can wait for a frame: it goes over all jobs.
+      if (other) requestAnimationFrame(() => { if (this.shown) this.overview.draw(); });
       else this.overview.draw();
     }
     this.painter.follow(this.state);
@@ -154,8 +154,8 @@ export class NowView {
   take() {
     const { store, view, lanes } = this, first = !this.lanes.rows.length, before = this.taken;
     for (const difference of this.queue === "all" ? [null] : this.queue) lanes.take(store, difference);
+    this.painter.learn(store, this.queue === "all" ? store.jobs.values() : this.queue.flatMap(({ jobs }) => jobs || []));
     this.queue = null;
-    this.painter.learn(store);
     this.taken = store.head.now;
     const whole = { times: view.t0 <= view.limits.t0 && view.t1 >= view.limits.t1, lanes: view.l0 <= view.limits.l0 && view.l1 >= view.limits.l1 };
     const limits = this.limits();
@@ -332,7 +332,9 @@ export class NowView {
       const room = Math.max(piece.row.lanes * 3, rows), middle = piece.row.lane + piece.row.lanes / 2;
       view.lanes(middle - room / 2, middle + room / 2);
     }
-    const from = Math.min(job.start, now), to = Math.max(end, job.guarantee ?? end, job.high ?? end);
+    // What is far behind all else, as a guarantee may be, would make the rest too small.
+    const from = Math.min(job.start, now), near = from + 3 * (end - from);
+    const to = Math.max(end, ...[job.guarantee, job.high].filter((t) => t <= near));
     view.reveal({ from, to: Math.max(to, from + 1), start: job.start, end, lane: piece.row.lane });
   }
   // The next or the previous job by start.

@@ -9,7 +9,8 @@ const phases = ["fetch", "match", "plan", "act", "publish", "rest"];
 // bar is how much of a whole is in use, with what else there is to say of it.
 function bar(share, more = 0, label = "") {
   const wide = (v) => Math.max(0, Math.min(1, v || 0)) * 100 + "%";
-  return make("div", { class: "gauge", role: "img", "aria-label": label }, make("i", { class: "use", style: { width: wide(share) } }), make("i", { class: "hatched", style: { width: wide(Math.min(more, 1 - share)) } }));
+  return make("div", { class: "gauge", role: "img", "aria-label": label }, make("i", { class: "use", style: { width: wide(share) } }),
+    make("i", { class: "hatched", style: { width: wide(Math.min(more, 1 - share)) } }));
 }
 
 // PoolView says how the pool is doing: its use, whose it is, and how its cycles go.
@@ -33,20 +34,26 @@ export class PoolView {
         { key: "user", title: "User", text: (u) => u.user, node: (u) => name(u.user, 28), compare: letters("user") },
         { key: "group", title: "Group", text: (u) => u.group ?? "", node: (u) => name(u.group, 24), compare: letters("group") },
         { key: "cpus", title: "Cpus", number: true, first: true, text: (u) => number(u.cpus), compare: numbers("cpus") },
-        { key: "part", title: "Of what is in use", text: (u) => percent(this.inUse ? u.cpus / this.inUse : 0, 1), node: (u) => [bar(this.inUse ? u.cpus / this.inUse : 0), make("small", null, percent(this.inUse ? u.cpus / this.inUse : 0, 1))] },
+        { key: "part", title: "Of what is in use", text: (u) => percent(this.inUse ? u.cpus / this.inUse : 0, 1),
+          node: (u) => [bar(this.inUse ? u.cpus / this.inUse : 0), make("small", null, percent(this.inUse ? u.cpus / this.inUse : 0, 1))] },
         { key: "deserved", title: "Deserves", number: true, text: (u) => (u.deserved ? count(Math.round(u.deserved), "cpu") : ""), compare: numbers("deserved") },
-        { key: "priority", title: "Priority", number: true, text: (u) => (u.priority ? number(u.priority) : ""), compare: numbers("priority"), why: "HTCondor's user priority: lower is better" },
+        { key: "priority", title: "Priority", number: true, text: (u) => (u.priority ? number(u.priority) : ""), compare: numbers("priority"),
+          why: "HTCondor's user priority: lower is better" },
         { key: "running", title: "Run", number: true, first: true, text: (u) => number(u.running), compare: numbers("running") },
         { key: "waiting", title: "Wait", number: true, first: true, text: (u) => number(u.waiting), compare: numbers("waiting") },
-        { key: "wanted", title: "Cpus wanted", number: true, first: true, text: (u) => (u.wanted === undefined ? "" : number(u.wanted)), compare: numbers("wanted") },
+        { key: "wanted", title: "Cpus wanted", number: true, first: true, text: (u) => (u.wanted === undefined ? "" : number(u.wanted)),
+          compare: numbers("wanted") },
       ],
     });
     const w = this.app.words;
     this.shapes = new Table({
-      caption: "What those who wait ask for, by shape, and how many more of each would fit now", key: (s) => [s.cpus, s.memory, s.gpus, s.other].join(" "), columns: [
+      caption: "What those who wait ask for, by shape, and how many more of each would fit now", kind: "cards",
+        key: (s) => [s.cpus, s.memory, s.gpus, s.other].join(" "), columns: [
         { key: "shape", title: "Of each slot", text: (s) => (s.other ? "all others" : "up to " + requests({ ...s, chunks: 1 })) },
-        { key: "jobs", title: "Jobs", number: true, text: (s) => number(s.jobs) }, { key: "slots", title: "Slots wanted", number: true, text: (s) => number(s.slots) },
-        { key: "places", title: "Fit now", number: true, text: (s) => (s.other ? "" : number(s.places)), why: "How many more of this shape would fit on what is idle" },
+        { key: "jobs", title: "Jobs", number: true, text: (s) => number(s.jobs) },
+        { key: "slots", title: "Slots wanted", number: true, text: (s) => number(s.slots) },
+        { key: "places", title: "Fit now", number: true, text: (s) => (s.other ? "" : number(s.places)),
+          why: "How many more of this shape would fit on what is idle" },
         { key: "first", title: "The first starts", text: (s) => (s.first === undefined ? "not foreseen" : w.brief(s.first)) },
         { key: "unmatched", title: "Match no slot", number: true, text: (s) => (s.unmatched ? number(s.unmatched) : "") },
       ],
@@ -56,8 +63,10 @@ export class PoolView {
     this.phases = make("div");
     this.shapesCard = card("Queue by shape", this.shapes.element);
     this.cyclesCard = card("Cycles", this.phases, this.cycles.element);
-    this.historyCard = card("Over time", make("div", { class: "keys-here" }), this.use.element, key([["k-guarantee", "run"], ["k-line", "wait"]]), this.jobs.element);
-    this.body.append(make("h1", null, "Pool"), this.top, this.broken, make("div", { class: "columns" }, make("div", null, card("Use", this.resources), card("Policy in charge", this.policy)), this.historyCard),
+    this.historyCard = card("Over time", make("div", { class: "keys-here" }), this.use.element, key([["k-guarantee", "run"], ["k-line", "wait"]]),
+      this.jobs.element);
+    this.body.append(make("h1", null, "Pool"), this.top, this.broken,
+      make("div", { class: "columns" }, make("div", null, card("Use", this.resources), card("Policy in charge", this.policy)), this.historyCard),
       card("Users", this.users.element), make("div", { class: "columns" }, this.shapesCard, this.cyclesCard));
   }
   show() { this.fresh.start(); }
@@ -69,14 +78,19 @@ export class PoolView {
     this.answer = a;
     this.inUse = a.resources[0]?.use ?? 0;
     replace(this.top, figures([
-      [number(h.running), "jobs run"], [number(h.waiting), "wait"], h.held && [number(h.held), "held back", "bad"], [number(h.reserved), "have reservations"], [number(h.slots), "slots are up"], [number(h.ended), "have ended"],
-      [number(h.reserved_idle), "cpus reserved and idle"], f && [number(f.cpus), "cpus are idle"], f && [number(f.usable), "idle and of use to a job that waits"], f && [number(f.largest), "idle on the emptiest slot"],
+      [number(h.running), "jobs run"], [number(h.waiting), "wait"], h.held && [number(h.held), "held back", "bad"], [number(h.reserved), "have reservations"],
+        [number(h.slots), "slots are up"], [number(h.ended), "have ended"],
+      [number(h.reserved_idle), "cpus reserved and idle"], f && [number(f.cpus), "cpus are idle"], f && [number(f.usable), "idle and of use to a job that waits"],
+      f && [number(f.largest), "idle on the emptiest slot"],
       a.queue_ends !== undefined && [w.brief(a.queue_ends), "the queue ends, " + w.away(a.queue_ends)],
     ]));
     replace(this.resources, a.resources.filter((r) => r.capacity || r.use).map((r) => {
       const share = r.capacity ? r.use / r.capacity : 0;
-      return make("div", { class: "resource" }, make("p", null, make("b", null, name(r.name, 24)), " ", make("span", { class: "right" }, percent(share), make("small", null, " " + resource(r.name, r.use) + " of " + resource(r.name, r.capacity)))),
-        bar(share, r.capacity ? (r.reserved_idle ?? 0) / r.capacity : 0, r.name + ": " + percent(share) + " in use"), r.reserved_idle ? make("p", { class: "hint" }, "Hatched: " + resource(r.name, r.reserved_idle) + " idle, as reservations will take them.") : "");
+      return make("div", { class: "resource" },
+        make("p", null, make("b", null, name(r.name, 24)), " ",
+        make("span", { class: "right" }, percent(share), make("small", null, " " + resource(r.name, r.use) + " of " + resource(r.name, r.capacity)))),
+        bar(share, r.capacity ? (r.reserved_idle ?? 0) / r.capacity : 0, r.name + ": " + percent(share) + " in use"),
+          r.reserved_idle ? make("p", { class: "hint" }, "Hatched: " + resource(r.name, r.reserved_idle) + " idle, as reservations will take them.") : "");
     }));
     replace(this.historyCard.querySelector(".keys-here"), key(a.resources.slice(0, 4).flatMap((r, i) => (r.capacity ? [["s" + i, r.name]] : []))));
     this.historyCard.hidden = a.history.length < 2;
@@ -95,17 +109,20 @@ export class PoolView {
     if (told === this.told) return;
     this.told = told;
     replace(this.policy, definitions([
-      ["Policy", make("b", null, name(p.name, 60))], p.fallback && ["Decides instead", make("span", { class: "mark bad" }, name(p.fallback, 60))], ["Why", p.why && prose(p.why)],
+      ["Policy", make("b", null, name(p.name, 60))], p.fallback && ["Decides instead", make("span", { class: "mark bad" }, name(p.fallback, 60))],
+      ["Why", p.why && prose(p.why)],
       ["Order of the queue", name(p.order, 120)], ["Guarantees", p.guarantees ? "yes: jobs are promised a latest start" : "no"],
     ]), p.text && make("details", null, make("summary", null, "What it does, and its options"), make("pre", { dir: "auto" }, p.text)),
-    plugins?.length ? [make("h3", null, "Plugins"), make("ul", { class: "plain" }, plugins.map((plugin) => make("li", null, name(plugin.name, 80), ": ", prose(plugin.state))))] : "");
+    plugins?.length ? [make("h3", null, "Plugins"),
+      make("ul", { class: "plain" }, plugins.map((plugin) => make("li", null, name(plugin.name, 80), ": ", prose(plugin.state))))] : "");
     replace(this.broken, problems?.length ? card("Problems", make("ul", { class: "plain" }, problems.map((line) => make("li", { dir: "auto" }, line)))) : "");
   }
   last({ cycles }) {
     this.cyclesCard.hidden = !cycles?.length;
     if (!cycles?.length) return;
     const c = cycles[0];
-    replace(this.phases, make("p", null, "Cycle " + number(c.number) + " took ", make("b", null, duration(c.took)), " and started ", make("b", null, count(c.started, "job")), "."), key(this.parts(cycles).map((part, i) => ["s" + i, part])));
+    replace(this.phases, make("p", null, "Cycle " + number(c.number) + " took ", make("b", null, duration(c.took)), " and started ",
+      make("b", null, count(c.started, "job")), "."), key(this.parts(cycles).map((part, i) => ["s" + i, part])));
   }
   // parts are the names of the phases, in the order in which they come.
   parts(cycles) {
@@ -143,7 +160,8 @@ export class PoolView {
     plot.scale([0, 1], [0, 1]);
     this.time(plot);
     plot.up((v) => percent(v), 0.25);
-    a.resources.slice(0, 4).forEach((r, i) => r.capacity && plot.path(a.history.map((s) => [s.at, r.capacity ? Math.min(1, (s.use[i] ?? 0) / r.capacity) : 0]), "curve c" + i, { steps: true }));
+    a.resources.slice(0, 4).forEach((r, i) => r.capacity && plot.path(a.history.map((s) => [s.at, r.capacity ? Math.min(1, (s.use[i] ?? 0) / r.capacity) : 0]),
+      "curve c" + i, { steps: true }));
   }
   crowd(plot) {
     const a = this.answer;

@@ -23,7 +23,7 @@ export class QueueView {
     this.owner = make("select", { onchange: changed });
     this.group = make("select", { onchange: changed });
     this.situation = make("select", { onchange: changed }, make("option", { value: "" }, "any"),
-      ["reserved", "waits", "held"].map((s) => make("option", { value: s }, situations[s])));
+    ["reserved", "waits", "held"].map((s) => make("option", { value: s }, situations[s])));
     this.alike = make("input", { type: "checkbox", onchange: changed });
     this.groupLabel = make("label", null, "Group ", this.group);
     this.cluster = make("button", { type: "button", class: "chip", title: "Show all again", onclick: () => this.choose({ autocluster: "" }) });
@@ -33,17 +33,22 @@ export class QueueView {
     this.says = make("p", { class: "says", role: "status" });
     const w = this.app.words, at = (t) => (t === undefined ? "" : w.brief(t));
     this.table = new Table({
-      caption: "Jobs that wait", kind: "cards", sort: "position", key: (r) => r.id, choose: (sort, descending) => this.choose({ sort, descending: descending ? "1" : "" }, false),
+      caption: "Jobs that wait", kind: "cards", sort: "position", key: (r) => r.id,
+        choose: (sort, descending) => this.choose({ sort, descending: descending ? "1" : "" }, false),
       columns: [
         { key: "job", title: "Job", text: (r) => r.job + "\n" + r.jobs, node: (r) => this.names(r) },
-        { key: "position", title: "Place", sort: "position", number: true, text: (r) => (r.position ? number(r.position) : ""), why: "The place in the queue's order" },
-        { key: "owner", title: "Owner", sort: "owner", text: (r) => r.owner + (r.group ? "\n" + r.group : ""), node: (r) => [name(r.owner, 24), r.group && make("small", null, " ", name(r.group, 24))].filter(Boolean) },
-        { key: "start", title: "Starts", sort: "start", text: (r) => this.starts(r), node: (r) => make("b", null, this.starts(r)), why: "When it is expected to start, as of now; of alike jobs the first and the last" },
+        { key: "position", title: "Place", sort: "position", number: true, text: (r) => (r.position ? number(r.position) : ""),
+          why: "The place in the queue's order" },
+        { key: "owner", title: "Owner", sort: "owner", text: (r) => r.owner + (r.group ? "\n" + r.group : ""),
+          node: (r) => [name(r.owner, 24), r.group && make("small", null, " ", name(r.group, 24))].filter(Boolean) },
+        { key: "start", title: "Starts", sort: "start", text: (r) => this.starts(r), node: (r) => make("b", null, this.starts(r)),
+          why: "When it is expected to start, as of now; of alike jobs the first and the last" },
         { key: "range", title: "8 of 10 cases", text: (r) => w.range(r.low, r.high), why: "Between when it starts in eight of ten cases" },
         { key: "guarantee", title: "Guarantee", sort: "guarantee", text: (r) => at(r.guarantee), why: "The latest start that it was promised" },
         { key: "reason", title: "Why not yet", wide: true, text: (r) => r.situation + "\n" + r.reason + "\n" + (r.behind ?? ""), node: (r) => this.reason(r) },
         { key: "cpus", title: "Asks for", sort: "cpus", text: (r) => requests(r) },
-        { key: "requested", title: "For", sort: "requested", text: (r) => duration(r.requested) + (r.predicted ? "\nabout " + duration(r.predicted) : ""), node: (r) => [duration(r.requested), r.predicted && make("small", null, " runs about " + duration(r.predicted))].filter(Boolean) },
+        { key: "requested", title: "For", sort: "requested", text: (r) => duration(r.requested) + (r.predicted ? "\nabout " + duration(r.predicted) : ""),
+          node: (r) => [duration(r.requested), r.predicted && make("small", null, " runs about " + duration(r.predicted))].filter(Boolean) },
         { key: "submit", title: "Waits since", sort: "submit", text: (r) => at(r.submit) },
         { key: "places", title: "On", text: (r) => r.places ?? "", node: (r) => name(r.places, 32) },
       ],
@@ -57,7 +62,8 @@ export class QueueView {
   }
   names(r) {
     if (r.jobs === 1) return jobLink(r.job, 32);
-    const more = make("button", { type: "button", class: "more", title: "Show each of them", onclick: () => this.choose({ alike: "0", owner: r.owner, group: r.group ?? "", autocluster: r.autocluster }) }, "+ " + number(r.jobs - 1) + " alike");
+    const more = make("button", { type: "button", class: "more", title: "Show each of them",
+      onclick: () => this.choose({ alike: "0", owner: r.owner, group: r.group ?? "", autocluster: r.autocluster }) }, "+ " + number(r.jobs - 1) + " alike");
     return [jobLink(r.job, 32), " ", more];
   }
   starts(r) {
@@ -68,7 +74,8 @@ export class QueueView {
   }
   reason(r) {
     const parts = [];
-    if (r.situation !== "waits") parts.push(make("span", { class: r.situation === "held" ? "mark bad" : "mark good" }, r.situation === "reserved" ? r.situation : situations[r.situation] ?? r.situation), " ");
+    if (r.situation !== "waits") parts.push(make("span", { class: r.situation === "held" ? "mark bad" : "mark good" },
+      r.situation === "reserved" ? r.situation : situations[r.situation] ?? r.situation), " ");
     parts.push(prose(this.app.words.whyNot(r)));
     if (r.behind && !r.reason.includes(r.behind)) parts.push("; behind ", jobLink(r.behind, 24));
     return parts;
@@ -80,7 +87,8 @@ export class QueueView {
   // choose reads the controls and asks again, from the first page on. The hash has what was chosen.
   choose(changes = {}, controls = true) {
     if (controls) {
-      Object.assign(this.wanted, { search: this.search.value, owner: this.owner.value, group: this.group.value, situation: this.situation.value, alike: this.alike.checked ? "1" : "0" });
+      Object.assign(this.wanted, { search: this.search.value, owner: this.owner.value, group: this.group.value, situation: this.situation.value,
+        alike: this.alike.checked ? "1" : "0" });
     }
     Object.assign(this.wanted, { offset: "" }, changes);
     this.keep();
@@ -143,7 +151,8 @@ export class QueueView {
       + (a.total < a.jobs ? ", in " + count(a.total, "line") : "") + "."
       + (a.further ? " " + count(a.further, "further job waits", "further jobs wait") + " behind these: not listed, as they are beyond what is planned." : "");
     this.table.element.hidden = !a.rows.length;
-    replace(this.none, a.rows.length ? [] : [filtered ? empty("No job that waits is like that.", "Search for less, or show all again.") : empty("Nobody waits.", "Jobs that wait will be listed here, with when they are expected to start, and why not sooner.")]);
+    replace(this.none, a.rows.length ? [] : [filtered ? empty("No job that waits is like that.", "Search for less, or show all again.") : empty("Nobody waits.",
+      "Jobs that wait will be listed here, with when they are expected to start, and why not sooner.")]);
     const last = a.offset + a.rows.length;
     this.pager.hidden = a.total <= page && a.offset === 0;
     this.pages.textContent = a.rows.length ? number(a.offset + 1) + " to " + number(last) + " of " + number(a.total) : "";

@@ -1,3 +1,5 @@
+import { Own } from "./own.js";
+
 // Store has the pool's last picture, and keeps it up to date: it loads the picture
 // once, follows the server's events, and loads it anew if it missed some or the
 // server is another. Its event "change" has the difference as its detail, null if
@@ -10,6 +12,7 @@ export class Store extends EventTarget {
   constructor({ base = "api/v1/" } = {}) {
     super();
     this.base = base;
+    this.own = new Own(base, () => this.load());
     this.head = null;
     this.slots = new Map();
     this.jobs = new Map();
@@ -37,7 +40,8 @@ export class Store extends EventTarget {
     if (this.missed) return; // under way
     this.missed = [];
     try {
-      const answer = await fetch(this.base + "picture");
+      const [answer] = await Promise.all([fetch(this.base + "picture"), this.own.load()]);
+      if (answer.status === 401) location.reload(); // the server asks who it is
       const text = await answer.text();
       if (!answer.ok) throw new Error(text.slice(0, 200));
       if (this.stopped) return;
@@ -101,6 +105,7 @@ export class Store extends EventTarget {
 
   whole({ epoch, version, head, slots, jobs }) {
     Object.assign(this, { epoch, version });
+    this.own.name(jobs, false);
     this.slots = new Map(slots.map((slot) => [slot.id, slot]));
     this.jobs = new Map(jobs.map((job) => [job.id, job]));
     this.tell(head, null);
@@ -119,6 +124,7 @@ export class Store extends EventTarget {
     for (const id of difference.slots_gone || []) this.slots.delete(id);
     for (const slot of difference.slots || []) this.slots.set(slot.id, slot);
     for (const id of difference.jobs_gone || []) this.jobs.delete(id);
+    this.own.name(difference.jobs || [], true);
     for (const job of difference.jobs || []) this.jobs.set(job.id, job);
     this.tell(difference.head, difference);
   }

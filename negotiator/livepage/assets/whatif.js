@@ -24,27 +24,39 @@ export class WhatIfView {
     this.button = make("button", { class: "main" }, "Ask");
     this.about = "job";
     this.tabs = ["job", "change"].map((about) => make("label", { class: "tab" },
-      make("input", { type: "radio", name: "about", value: about, checked: about === "job", onchange: () => this.turn(about) }), about === "job" ? "When would a job start?" : "What would other rules or slots do?"));
+      make("input", { type: "radio", name: "about", value: about, checked: about === "job", onchange: () => this.turn(about) }),
+        about === "job" ? "When would a job start?" : "What would other rules or slots do?"));
     this.parts = {
       job: make("fieldset", null, make("legend", null, "A job"), make("div", { class: "grid" },
-        this.field("cpus", "Cpus", "1", "of each chunk"), this.field("memory", "Memory", "1GiB", "such as 64GiB; MiB without a unit"), this.field("time", "Run time", "1h", "seconds, or such as 90m or 2h"),
-        this.field("gpus", "Gpus", "0", "of each chunk"), this.field("disk", "Disk", "0", "such as 10GiB; KiB without a unit"), this.field("chunks", "Chunks", "1", "start together, on any slots"), this.field("owner", "Owner", "", "whose job it is"))),
+        this.field("cpus", "Cpus", "1", "of each chunk"), this.field("memory", "Memory", "1GiB", "such as 64GiB; MiB without a unit"),
+          this.field("time", "Run time", "1h", "seconds, or such as 90m or 2h"),
+        this.field("gpus", "Gpus", "0", "of each chunk"), this.field("disk", "Disk", "0", "such as 10GiB; KiB without a unit"),
+          this.field("chunks", "Chunks", "1", "start together, on any slots"), this.field("owner", "Owner", "", "whose job it is"))),
       change: make("div", { hidden: true },
         make("fieldset", null, make("legend", null, "Another policy"), make("div", { class: "grid" },
-          this.field("policy", "Policy", "", "by name; none: the one in charge", policies), this.field("options", "Options", "", "K=V, with commas between"), this.field("order", "Order of the queue", "", "by name", orders), this.field("estimates", "Run times by", "", "an estimator", estimators))),
-        make("fieldset", null, make("legend", null, "Slots away"), make("div", { class: "grid" }, this.field("without", "Without", "", "slots or machines, with commas between"))),
+          this.field("policy", "Policy", "", "by name; none: the one in charge", policies), this.field("options", "Options", "", "K=V, with commas between"),
+            this.field("order", "Order of the queue", "", "by name", orders), this.field("estimates", "Run times by", "", "an estimator", estimators))),
+        make("fieldset", null, make("legend", null, "Slots away"),
+          make("div", { class: "grid" }, this.field("without", "Without", "", "slots or machines, with commas between"))),
         make("fieldset", null, make("legend", null, "More slots"), make("div", { class: "grid" },
-          this.field("count", "How many", "", "such as 4"), this.field("withCpus", "Cpus of each", "", ""), this.field("withMemory", "Memory of each", "", "such as 256GiB"), this.field("like", "Like slot", "", "whose ad they have; none: the first"))),
+          this.field("count", "How many", "", "such as 4"), this.field("withCpus", "Cpus of each", "", ""),
+            this.field("withMemory", "Memory of each", "", "such as 256GiB"), this.field("like", "Like slot", "", "whose ad they have; none: the first"))),
         make("fieldset", null, make("legend", null, "A drain"), make("div", { class: "grid" },
-          this.field("drain", "Slots", "", "slots or machines, with commas between"), this.field("from", "In", "", "such as 2h; none: now"), this.field("for", "For", "", "such as 4h")))),
+          this.field("drain", "Slots", "", "slots or machines, with commas between"), this.field("from", "In", "", "such as 2h; none: now"),
+            this.field("for", "For", "", "such as 4h")))),
     };
-    this.form = make("form", { class: "card questions", novalidate: true, onsubmit: (event) => this.ask(event) }, make("div", { class: "tabs", role: "radiogroup", "aria-label": "About what" }, this.tabs), this.parts.job, this.parts.change, make("p", null, this.button, " ", this.wrong = make("span", { class: "error", role: "alert", dir: "auto" })));
-    root.append(make("h1", null, "What if?"), make("p", { class: "lead" }, "Nothing is touched: each answer compares plans that are made of a copy of the pool."), this.form, this.answer);
+    this.form = make("form", { class: "card questions", novalidate: true, onsubmit: (event) => this.ask(event) },
+      make("div", { class: "tabs", role: "radiogroup", "aria-label": "About what" }, this.tabs), this.parts.job, this.parts.change,
+      make("p", null, this.button, " ", this.wrong = make("span", { class: "error", role: "alert", dir: "auto" })));
+    root.append(make("h1", null, "What if?"), make("p", { class: "lead" }, "Nothing is touched: each answer compares plans that are made of a copy of the pool."),
+      this.form, this.answer);
   }
   field(id, label, value, hint, list) {
-    const input = make("input", { id: "q-" + id, value, autocomplete: "off", spellcheck: "false", list: list && "q-list-" + id, "aria-describedby": "q-hint-" + id, maxlength: "20000" });
+    const input = make("input", { id: "q-" + id, value, autocomplete: "off", spellcheck: "false", list: list && "q-list-" + id, "aria-describedby": "q-hint-" + id,
+      maxlength: "20000" });
     this.fields[id] = input;
-    return make("div", { class: "field" }, make("label", { for: "q-" + id }, label), input, make("small", { id: "q-hint-" + id }, hint), list && make("datalist", { id: "q-list-" + id }, list.map((v) => make("option", { value: v }))));
+    return make("div", { class: "field" }, make("label", { for: "q-" + id }, label), input, make("small", { id: "q-hint-" + id }, hint),
+      list && make("datalist", { id: "q-list-" + id }, list.map((v) => make("option", { value: v }))));
   }
   turn(about) {
     this.about = about;
@@ -89,7 +101,8 @@ export class WhatIfView {
   // question is what the fields ask; it throws a Wrong.
   question() {
     if (this.about === "job") {
-      const job = { cpus: this.whole("cpus", 1), memory: this.bytes("memory"), disk: this.bytes("disk", 1024), gpus: this.whole("gpus", 0, 0), chunks: this.whole("chunks", 1, 1), owner: this.value("owner") };
+      const job = { cpus: this.whole("cpus", 1), memory: this.bytes("memory"), disk: this.bytes("disk", 1024), gpus: this.whole("gpus", 0, 0),
+        chunks: this.whole("chunks", 1, 1), owner: this.value("owner") };
       return { job: { ad: adOf(job), seconds: this.span("time") } };
     }
     const q = {};
@@ -157,8 +170,10 @@ export class WhatIfView {
   }
   // guess finds the field that the server's refusal is about, by its words; "": none.
   guess(text) {
-    const shown = this.about === "job" ? ["cpus", "memory", "time", "gpus", "disk", "chunks"] : ["policy", "order", "estimates", "without", "drain", "like", "options"];
-    const about = { policy: /policy/i, order: /order/i, estimates: /estimator/i, options: /option/i, memory: /memory/i, gpus: /gpu/i, disk: /disk/i, time: /run time/i };
+    const shown = this.about === "job" ? ["cpus", "memory", "time", "gpus", "disk", "chunks"] : ["policy", "order", "estimates", "without", "drain", "like",
+      "options"];
+    const about = { policy: /policy/i, order: /order/i, estimates: /estimator/i, options: /option/i, memory: /memory/i, gpus: /gpu/i, disk: /disk/i,
+      time: /run time/i };
     return shown.find((id) => this.value(id) && this.value(id).length > 2 && text.includes(this.value(id))) ?? shown.find((id) => this.value(id) && about[id]?.test(text)) ?? "";
   }
   // take asks about a job that would start sooner.

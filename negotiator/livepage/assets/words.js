@@ -126,7 +126,8 @@ export class Words {
   // WhyNot is why a job waits: of one with a reservation, when that is for.
   whyNot({ situation, reason }) {
     if (situation !== "reserved" || !reason.startsWith("reserved for ")) return reason;
-    return "for " + reason.slice("reserved for ".length).replace(this.parts(this.now).day.replace("day ", "") + " ", "").replace(/(\d\d:\d\d):\d\d [A-Z][\w+-]*$/, "$1");
+    return "for " + reason.slice("reserved for ".length).replace(this.parts(this.now).day.replace("day ", "") + " ", "").replace(/(\d\d:\d\d):\d\d [A-Z][\w+-]*$/,
+      "$1");
   }
   // Range says two instants alike: both with seconds or none, and a common day once.
   range(low, high, between = " – ") {

@@ -156,7 +156,7 @@ func watch(tb testing.TB, self string, breaks bool) func(any) {
 				fault = "console: " + string(e.Type)
 			}
 		case *log.EventEntryAdded:
-			if !breaks || e.Entry.Source != "network" {
+			if e.Entry.Level != log.EntryLevelVerbose && (!breaks || e.Entry.Source != "network") {
 				fault = "log: " + e.Entry.Text
 			}
 		case *network.EventRequestWillBeSent:

@@ -21,8 +21,8 @@ export class Hand {
     stage.addEventListener("keydown", (event) => this.key(event));
   }
   place(event) {
-    const box = this.stage.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
+    const box = this.stage.getBoundingClientRect(), { scale } = this.view;
+    return [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
   }
   // Where the hand is: the middle of its fingers, and how far they are apart.
   grip() {

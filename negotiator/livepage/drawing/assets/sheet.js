@@ -20,15 +20,16 @@ export class Sheet {
     // Without the grey one, which would look like the one for all others.
     this.palette = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11].map((i) => style.getPropertyValue("--s" + i).trim());
   }
-  resize() {
+  // Takes the size of its place in the page; everything is drawn larger by the scale.
+  resize(scale = 1) {
     const box = this.base.getBoundingClientRect();
     this.ratio = devicePixelRatio || 1;
     for (const canvas of [this.base, this.over]) {
       canvas.width = Math.max(1, Math.round(box.width * this.ratio));
       canvas.height = Math.max(1, Math.round(box.height * this.ratio));
     }
-    this.view.width = box.width;
-    this.view.height = box.height;
+    this.ratio *= scale;
+    Object.assign(this.view, { scale, width: box.width / scale, height: box.height / scale });
   }
   context(canvas) {
     const c = canvas.getContext("2d");

@@ -3,6 +3,7 @@ export class View {
   // Left is the room for the names of the lanes, top that for the times.
   constructor({ left, top, limits }) {
     this.width = this.height = 1;
+    this.scale = 1; // how large its units are, in those of the page
     Object.assign(this, { left, top, limits });
     this.listeners = [];
     this.all();
