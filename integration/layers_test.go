@@ -100,7 +100,7 @@ var arrows = []struct{ importer, may, tests string }{
 			"negotiator/htcondor negotiator/htcondor/{accountant,broker,cedar,client,condorconfig,daemon,observe,security,server,track,witness}",
 		"condorsim/rehearsal negotiator/htcondor/fakes",
 	},
-	{"negotiator/meter", "backfill negotiator negotiator/meter/shapes", "backfill/policies condorsim condorsim/input/... configs"},
+	{"negotiator/meter", "backfill negotiator negotiator/meter/shapes", "backfill/{policies,profile} condorsim condorsim/input/... configs"},
 	{"negotiator/meter/shapes", "backfill", "backfill/profile"},
 	{"negotiator/cli", "backfill backfill/inwords negotiator/cli/grammar", ""},
 	{"negotiator/cli/grammar", "plugins/version", ""},

@@ -111,12 +111,18 @@ func (c Clock) Stretches(begin, end int64) (all []Stretch) {
 	for at := begin; c.Dated && at <= end; {
 		date := c.Date(at)
 		name, ahead := date.Zone()
-		all = append(all, Stretch{at, c.Unix + int64(ahead), name})
+		if n := len(all); n == 0 || all[n-1].Shift != c.Unix+int64(ahead) || all[n-1].Zone != name {
+			all = append(all, Stretch{at, c.Unix + int64(ahead), name})
+		}
 		_, next := date.ZoneBounds()
 		if next.IsZero() {
 			break
 		}
-		at = next.Unix() - c.Unix
+		after := next.Unix() - c.Unix
+		if after <= at { // Go says of the last day of a leap year that its zone ends before it
+			after = at + day
+		}
+		at = after
 	}
 	return all
 }

@@ -147,3 +147,12 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		require.Equal(t, at, got, c.Text(at))
 	})
 }
+
+// TestStretchesOfALeapYear: beyond the zone's table, Go ends each year after 365 days, and so says of the
+// last day of a leap year that its zone ends before it.
+func TestStretchesOfALeapYear(t *testing.T) {
+	begin := time.Date(2040, 12, 1, 0, 0, 0, 0, time.UTC).Unix()
+	spring := time.Date(2041, 3, 31, 1, 0, 0, 0, time.UTC).Unix()
+	require.Equal(t, []instant.Stretch{{From: begin, Shift: 3600, Zone: "CET"}, {From: spring, Shift: 7200, Zone: "CEST"}},
+		instant.OfPool(paris(t)).Stretches(begin, begin+200*86400))
+}

@@ -12,7 +12,7 @@ import (
 
 // TestPlacesOnALaptop checks that all places of the page can be seen, however long the state beside them is.
 func TestPlacesOnALaptop(t *testing.T) {
-	for _, width := range []int64{910, 1000, 1100, 1280, 1490} {
+	for _, width := range []int64{910, 1000, 1100, 1280, 1490, 1700} {
 		p := browsertest.Visit(t, live(t, toldPool{}), "/#/what-if", browsertest.View{Width: width, Height: 800})
 		waitFor(p, views[5].there)
 		require.True(t, browsertest.Eval[bool](p, "(nav => nav.scrollWidth <= nav.clientWidth)(document.getElementById('views'))"), width)

@@ -1,6 +1,6 @@
 import { Store } from "./store.js";
 import { Words, number, percent } from "./words.js";
-import { make, prose, replace } from "./dom.js";
+import { empty, make, prose, replace } from "./dom.js";
 import { NowView } from "./now.js";
 import { QueueView } from "./queue.js";
 import { JobView } from "./job.js";
@@ -51,6 +51,8 @@ class Shell {
     this.store = new Store();
     this.app = { store: this.store, api, words: new Words(this.store), go: (hash) => { location.hash = hash; } };
     this.made = new Map();
+    this.waits = empty("Waiting for the pool", "The page begins once a cycle has ended.");
+    byID("view").prepend(this.waits);
     this.job = ""; // that was looked at last
     this.store.addEventListener("change", () => this.head());
     this.store.addEventListener("state", () => this.state());
@@ -127,6 +129,7 @@ class Shell {
   head() {
     const h = this.store.head, { me } = this.store.own;
     if (!h) return;
+    this.waits.remove();
     byID("leave").hidden = !me.signed;
     byID("leave").title = me.user ? "You are " + me.user + "." : "";
     byID("pool").textContent = h.pool || "The pool";

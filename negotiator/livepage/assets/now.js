@@ -43,12 +43,13 @@ export class NowView {
       button("⇕+", "Fewer slots", () => this.view.zoomLanes(0.6)), button("⇕−", "More slots", () => this.view.zoomLanes(1 / 0.6)),
       button("Now", "From now on", () => this.home()), button("All", "All times and slots", () => this.view.all()));
     this.legend = make("div", { className: "now-legend", "aria-label": "Colours" });
-    this.caption = make("p", { className: "now-summary", role: "status", "aria-live": "polite" });
+    this.caption = make("p", { className: "now-summary" });
+    this.spoken = make("p", { className: "now-spoken", role: "status", "aria-live": "polite" });
     const keys = make("p", { className: "now-keys" }, "Wheel: zoom time · Shift: move · Ctrl: zoom slots · drag: move · click: choose · keys + − ← → ↑ ↓ Page 0 [ ] n Esc");
     this.root.replaceChildren(
       make("div", { className: "now-bar" }, this.search, make("label", {}, "Colour ", this.colour), make("label", { title: "Move along as time passes" }, this.following, " Follow"), zoom),
       this.legend,
-      make("div", { className: "now-main" }, make("div", { className: "now-canvases" }, this.strip, this.stage, this.caption, keys), make("aside", {}, this.panel.element)),
+      make("div", { className: "now-main" }, make("div", { className: "now-canvases" }, this.strip, this.stage, this.caption, this.spoken, keys), make("aside", {}, this.panel.element)),
       this.table.element, this.tip.element,
     );
     this.root.classList.add("now");
@@ -201,13 +202,13 @@ export class NowView {
     this.view.times(now - ahead * 0.15, now + ahead);
   }
 
-  // Says what is seen in words: at most every 10 s, as it is read aloud.
+  // Says what is seen in words: aloud at most every 10 s.
   say() {
-    const time = performance.now();
+    const time = performance.now(), text = summary(this.store, (t) => this.says(t));
+    this.caption.textContent = text;
     if (time - (this.said ?? -Infinity) < 10_000) return;
     this.said = time;
-    const text = summary(this.store, (t) => this.says(t));
-    this.caption.textContent = text;
+    this.spoken.textContent = text;
     this.stage.setAttribute("aria-label", "Slots over time. " + text + " Plus and minus zoom, arrows move, square brackets step through the jobs, n shows the present, 0 everything, Escape clears the choice. A table is below.");
     this.showLegend();
     this.fillTable();

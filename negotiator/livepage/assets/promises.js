@@ -12,7 +12,7 @@ export class PromisesView {
     Object.assign(this, { root, app });
     this.status = make("p", { class: "says error", role: "status" });
     this.none = make("div");
-    this.body = make("div", null, make("h1", null, "Promises"), this.lede = make("p", { class: "lead" }));
+    this.body = make("div", { hidden: true }, make("h1", null, "Promises"), this.lede = make("p", { class: "lead" }));
     root.append(this.status, this.none, this.body);
     this.fresh = new Fresh(app.store, 3000, () => app.api("promises"), (a) => this.fill(a), (error) => { this.status.textContent = error.message; });
     this.make();

@@ -58,6 +58,7 @@ export class QueueView {
     this.pages = make("span", { class: "hint" });
     this.pager = make("p", { class: "pager" }, this.earlier, this.pages, this.later);
     this.none = make("div");
+    this.table.element.hidden = this.pager.hidden = true; // until there is an answer
     this.root.append(this.bar, this.says, this.table.element, this.none, this.pager);
   }
   names(r) {
