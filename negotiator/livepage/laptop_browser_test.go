@@ -29,3 +29,17 @@ func TestBeforeAJob(t *testing.T) {
 		return shell.made.get("job").before({ id: 3, start: now + 40 }, [[0, 1]]).map((j) => j.id);
 	})()`))
 }
+
+// TestIdleWithoutAQueue checks that a pool in which nobody waits does not tell of cpus that are of use to who waits.
+func TestIdleWithoutAQueue(t *testing.T) {
+	p := browsertest.Visit(t, live(t, toldPool{}), "/#/pool", browsertest.View{Width: 1000, Height: 800})
+	waitFor(p, views[4].there)
+	told := func(queue string) string {
+		return browsertest.Eval[string](p, `(view => {
+			view.fill({ ...view.answer, queue: `+queue+`, idle: { cpus: 9, reserved: 0, usable: 7, largest: 4, slots: 1 } });
+			return view.top.textContent;
+		})(shell.made.get("pool"))`)
+	}
+	require.Contains(t, told("[{ cpus: 1, memory: 1, chunks: 1, jobs: 1, slots: 1 }]"), "7idle and of use to a job that waits")
+	require.Contains(t, told("[]"), "7idle and of use to any job that comes")
+}
