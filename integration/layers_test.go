@@ -223,7 +223,7 @@ var arrows = []struct{ importer, may, tests string }{
 		"condorsim/rehearsal", "classad backfill/... configs negotiator " +
 			"negotiator/{active,cli,config,drains,instant,liveview,meter,outlook,record,source,whatif} negotiator/livepage " +
 			"negotiator/livepage/{access,picture} condorsim condorsim/input/... " +
-			"condorsim/output/{metrics,report}", "",
+			"condorsim/output/{metrics,report}", "negotiator/livepage/browsertest",
 	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,packed,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results}", ""},

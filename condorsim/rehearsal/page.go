@@ -44,19 +44,20 @@ type page struct {
 
 	cycle sync.Mutex // held during a cycle: between two of them the pool may be looked at
 	snapshot
-	scavenging map[backfill.JobID]bool
-	ended      int
-	cycles     []livepage.Cycle // the last ones, the newest first
-	number     int
-	taken      time.Time // when the last picture was taken
-	shown      bool      // the last cycle is in a picture
+	ended  int
+	cycles []livepage.Cycle // the last ones, the newest first
+	number int
+	taken  time.Time // when the last picture was taken
+	shown  bool      // the last cycle is in a picture
 
+	ranging   time.Time  // when ranges are to be played again
 	scenes    chan scene // for the maker; it has room for one
 	twins     outlook.Twins
 	asking    outlook.Twins
 	questions sync.Mutex                      // one at a time is answered
 	latest    atomic.Pointer[foretold]        // what plays have found
 	seen      atomic.Pointer[outlook.Outlook] // of the last picture
+	pool      atomic.Pointer[livepage.Pool]   // as of then
 	meter     *meter.Meter
 }
 
@@ -76,7 +77,7 @@ type foretold struct {
 // newPage returns the page of the rehearsal.
 func (p *Rehearsal) newPage(stage Stage) *page {
 	clock := stage.Clock
-	v := &page{p: p, clock: clock, rest: stage.Rest, scenes: make(chan scene, 1), scavenging: map[backfill.JobID]bool{}}
+	v := &page{p: p, clock: clock, rest: stage.Rest, scenes: make(chan scene, 1)}
 	v.snapshot = snapshot{held: map[backfill.JobID]string{}, come: map[backfill.JobID]bool{}}
 	v.latest.Store(&foretold{})
 	v.server = livepage.New(v, fmt.Sprintf("%x", clock().UnixNano()))
@@ -96,7 +97,7 @@ func (v *page) Cycle(r *negotiator.Report) error {
 	if err := v.snapshot.Cycle(r); err != nil {
 		return err
 	}
-	v.snapshot.at = r.Delta.Now
+	v.at = r.Delta.Now
 	v.ended += len(r.Delta.Completed) + len(r.Delta.Removed)
 	if r.Scavengers != nil {
 		v.ended += len(r.Scavengers.Completed) + len(r.Scavengers.Removed)
@@ -147,6 +148,7 @@ func (v *page) take(over bool) {
 	}}
 	s.Head.Over = over
 	v.seen.Store(s.Outlook)
+	v.pool.Store(v.pooled(&s.Head))
 	for _, j := range n.State().FirstWaiting(mostPictured) {
 		s.Waiting = append(s.Waiting, n.Job(j.ID))
 	}
@@ -217,12 +219,30 @@ func (v *page) foretell(ctx context.Context, s scene) {
 	found := &foretold{}
 	b := ahead.Bounds{Rounds: fewRounds, Jobs: len(s.Waiting)}
 	found.starts, _ = lookAhead(ctx, &v.twins, s.Outlook, b) // without: the planned starts
-	if s.Outlook.Learned() {
-		f := outlook.FuturesOptions{Futures: ahead.Futures{Count: futures}, Seed: 1}
-		found.ranges, _ = v.twins.Ranges(ctx, s.Outlook, f, b, nil)
+	if before := v.clock(); s.Outlook.Learned() {
+		if found.ranges = v.latest.Load().ranges; !before.Before(v.ranging) {
+			f := outlook.FuturesOptions{Futures: ahead.Futures{Count: futures}, Seed: 1}
+			found.ranges, _ = v.twins.Ranges(ctx, s.Outlook, f, b, nil)
+			took := v.clock().Sub(before)
+			v.ranging = before.Add(took + min(3*took, 10*time.Second))
+		}
 	}
 	v.latest.Store(found)
 	s.told.told, s.told.ranges = found.starts, found.ranges
+}
+
+// fresh returns the range of a job's start, which may have been played some time ago: no part of it is in
+// the past, or after what the job was promised. It returns false if it says nothing any more.
+func fresh(r ahead.Range, s *backfill.State, id backfill.JobID) (ahead.Range, bool) {
+	now := s.Now()
+	if r.Mid < now || r.Mid >= backfill.Forever || !s.IsWaiting(id) {
+		return r, false
+	}
+	r.Low = max(r.Low, now)
+	if latest, promised := s.Guaranteed(id); promised && latest >= now {
+		r.Low, r.Mid, r.High = min(r.Low, latest), min(r.Mid, latest), min(r.High, latest)
+	}
+	return r, true
 }
 
 // toldOf says what a job is told.
@@ -238,7 +258,9 @@ func (v *page) toldOf(s *snapshot, id backfill.JobID) (t picture.Told) {
 	if begins, known := s.told[id]; known {
 		t.Start, t.Played, t.Placement = picture.At(begins.At), picture.At(begins.At), begins.Placement
 	}
-	if r, known := s.ranges[id]; known && r.Mid < backfill.Forever {
+	if r, known := s.ranges[id]; !known {
+		return t
+	} else if r, known = fresh(r, s.state, id); known {
 		t.Start, t.Low, t.High = picture.At(r.Mid), picture.At(r.Low), picture.At(r.High)
 	}
 	return t
@@ -254,7 +276,12 @@ func (v *page) Explain(_ context.Context, _ livepage.Asker, name string) (x live
 	}
 	s := v.snapshot
 	found := v.latest.Load()
-	s.told, s.ranges = found.starts, found.ranges
+	s.told = found.starts
+	if r, known := found.ranges[job.ID]; known {
+		if r, known = fresh(r, s.state, job.ID); known {
+			s.ranges = map[backfill.JobID]ahead.Range{job.ID: r}
+		}
+	}
 	s.predictions = outlook.New(s.last.Negotiator()).Predictions
 	e := v.p.expect(&s, job)
 	if basis, known := negotiator.BasisOf(s.last.Negotiator(), job.ID); known && s.state.IsWaiting(job.ID) {
@@ -320,16 +347,20 @@ func badly(err error) error {
 	return err
 }
 
-// Pool implements [livepage.Source].
+// Pool implements [livepage.Source]: as of the last picture, as a cycle may take long.
 func (v *page) Pool() livepage.Pool {
-	v.cycle.Lock()
-	defer v.cycle.Unlock()
-	head := v.head()
-	all := livepage.Pool{
+	if p := v.pool.Load(); p != nil {
+		return *p
+	}
+	return livepage.Pool{}
+}
+
+// pooled is what the page says of the pool beside a picture.
+func (v *page) pooled(head *picture.Head) *livepage.Pool {
+	return &livepage.Pool{
 		Policy: livepage.Policy{
 			Name: head.Policy, Order: head.Order, Guarantees: head.Guarantees, Fallback: head.Fallback, Text: v.p.About(90),
 		},
 		Plugins: []livepage.Plugin{}, Cycles: append([]livepage.Cycle{}, v.cycles...), Problems: []string{},
 	}
-	return all
 }

@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/integration/poll"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // get asks the page of a rehearsal.
@@ -141,5 +143,36 @@ func TestThePageChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	for i, o := range other.Outcomes {
 		require.Equal(t, []backfill.Time{o.Start, o.End}, []backfill.Time{result.Outcomes[i].Start, result.Outcomes[i].End}, i)
+	}
+}
+
+// TestRangesOfAnEarlierCycle: what was played some time ago is told as far as it can still be so.
+func TestRangesOfAnEarlierCycle(t *testing.T) {
+	p := rehearse(t, "conservative", fourCpus, "; MaxProcs: 4\n1 0 -1 900 4 -1 -1 4 1000 -1 1 7 -1 -1 -1 -1 -1 -1\n"+
+		"2 10 -1 60 4 -1 -1 4 100 -1 1 7 -1 -1 -1 -1 -1 -1\n")
+	var last *negotiator.Negotiator
+	require.NoError(t, condorsim.RunTo(t.Context(), p.Workload, p.config, 500, lastOf{&last}, p))
+	s := last.State()
+	latest, promised := s.Guaranteed(1)
+	require.True(t, promised)
+	require.Equal(t, backfill.Time(1000), latest)
+	for _, c := range []struct {
+		id     backfill.JobID
+		played ahead.Range
+		want   ahead.Range
+		told   bool
+	}{
+		{1, ahead.Range{Low: 600, Mid: 700, High: 900}, ahead.Range{Low: 600, Mid: 700, High: 900}, true},
+		{1, ahead.Range{Low: 400, Mid: 700, High: 1200}, ahead.Range{Low: 500, Mid: 700, High: 1000}, true},
+		{1, ahead.Range{Low: 1100, Mid: 1200, High: backfill.Forever}, ahead.Range{Low: 1000, Mid: 1000, High: 1000}, true},
+		{1, ahead.Range{Low: 300, Mid: 499, High: 600}, ahead.Range{}, false},
+		{1, ahead.Range{Low: 600, Mid: backfill.Forever, High: backfill.Forever}, ahead.Range{}, false},
+		{0, ahead.Range{Low: 600, Mid: 700, High: 900}, ahead.Range{}, false}, // it runs
+	} {
+		told, known := fresh(c.played, s, c.id)
+		require.Equal(t, c.told, known, "%v", c)
+		if known {
+			require.Equal(t, c.want, told, "%v", c)
+		}
 	}
 }

@@ -86,13 +86,14 @@ func TestThePage(t *testing.T) {
 	runs := pool.Submit("alice", sleep(70, 3, 2, estimate+"80"))
 	pool.WaitStatus(2, time.Minute, runs...)
 	wide := pool.Submit("bob", sleep(1, 4, 2, estimate+"30"))
-	situations := func() (all string) {
+	situations := func() string {
 		_, answer := p.ask(t, http.MethodGet, "/api/v1/picture", "")
 		jobs, _ := answer["jobs"].([]any)
+		var all []string
 		for _, j := range jobs {
-			all += fmt.Sprint(j.(map[string]any)["situation"], " ")
+			all = append(all, fmt.Sprint(j.(map[string]any)["situation"]))
 		}
-		return all
+		return strings.Join(all, " ")
 	}
 	poll.Contains(t, "reserved", situations)
 	require.Contains(t, situations(), "runs")
@@ -124,7 +125,7 @@ func TestThePage(t *testing.T) {
 		jobs := runs
 		for began, n := time.Now(), 1; time.Since(began) < stay; n++ {
 			user := []string{"alice", "bob", "carol"}[n%3]
-			jobs = append(jobs, pool.Submit(user, sleep(10+17*n%50, 1+n%4, 1+n%3, estimate+fmt.Sprint(30+23*n%90)))...)
+			jobs = append(jobs, pool.Submit(user, sleep(10+17*n%50, 1+n%4, 1+n%3, estimate+strconv.Itoa(30+23*n%90)))...)
 			time.Sleep(8 * time.Second)
 		}
 		pool.WaitDone(10*time.Minute, jobs...)

@@ -111,18 +111,21 @@ func (c Clock) Stretches(begin, end int64) (all []Stretch) {
 	for at := begin; c.Dated && at <= end; {
 		date := c.Date(at)
 		name, ahead := date.Zone()
-		if n := len(all); n == 0 || all[n-1].Shift != c.Unix+int64(ahead) || all[n-1].Zone != name {
-			all = append(all, Stretch{at, c.Unix + int64(ahead), name})
+		s := Stretch{at, c.Unix + int64(ahead), name}
+		if n := len(all); n == 0 || all[n-1].Shift != s.Shift || all[n-1].Zone != s.Zone {
+			all = append(all, s)
 		}
 		_, next := date.ZoneBounds()
 		if next.IsZero() {
 			break
 		}
-		after := next.Unix() - c.Unix
-		if after <= at { // Go says of the last day of a leap year that its zone ends before it
-			after = at + day
+		// Where a rule says when clocks change, bounds begin anew with each year; package time takes it to
+		// have 365 days, and on the last day of a leap year the bound is in the past.
+		if bound := next.Unix() - c.Unix; bound > at {
+			at = bound
+		} else {
+			at += day
 		}
-		at = after
 	}
 	return all
 }

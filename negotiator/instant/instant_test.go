@@ -1,6 +1,9 @@
 package instant_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +137,39 @@ func TestStretches(t *testing.T) {
 		instant.OfJobs(start, 0, 500, paris(t)).Stretches(0, 1e7))
 }
 
+// byRule is a zone in which a rule alone says when clocks change, as the newer files of zones have it.
+func byRule(t *testing.T, rule string) *time.Location {
+	t.Helper()
+	file := new(bytes.Buffer)
+	for range 2 { // once in the old format, and once in the new one
+		file.WriteString("TZif2" + strings.Repeat("\x00", 15))
+		for _, count := range []uint32{0, 0, 0, 0, 1, 4} { // one offset, whose name has four bytes
+			require.NoError(t, binary.Write(file, binary.BigEndian, count))
+		}
+		file.WriteString("\x00\x00\x0e\x10\x00\x00CET\x00")
+	}
+	file.WriteString("\n" + rule + "\n")
+	zone, err := time.LoadLocationFromTZData("Europe/Stockholm", file.Bytes())
+	require.NoError(t, err)
+	return zone
+}
+
+// TestStretchesByRule: by package time a stretch ends where it began, on the last day of a leap year, and
+// another one begins with each year.
+func TestStretchesByRule(t *testing.T) {
+	const from = 843480031 // in September 1996
+	zone := byRule(t, "CET-1CEST,M3.5.0,M10.5.0/3")
+	require.Equal(t, []instant.Stretch{
+		{0, from + 7200, "CEST"},
+		{846378000 - from, from + 3600, "CET"},
+		{859683600 - from, from + 7200, "CEST"},
+		{877827600 - from, from + 3600, "CET"},
+		{891133200 - from, from + 7200, "CEST"},
+	}, instant.OfJobs(from, 0, 500, zone).Stretches(0, 5e7))
+	require.Equal(t, []instant.Stretch{{-10, 846378000 + 7200, "CEST"}, {0, 846378000 + 3600, "CET"}},
+		instant.OfJobs(846378000, 0, 500, zone).Stretches(-10, 500), "from shortly before a change on")
+}
+
 // TestWhatIsWrittenIsRead: each instant is read again as it is written.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,13 +182,4 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		require.NoError(t, err, c.Text(at))
 		require.Equal(t, at, got, c.Text(at))
 	})
-}
-
-// TestStretchesOfALeapYear: beyond the zone's table, Go ends each year after 365 days, and so says of the
-// last day of a leap year that its zone ends before it.
-func TestStretchesOfALeapYear(t *testing.T) {
-	begin := time.Date(2040, 12, 1, 0, 0, 0, 0, time.UTC).Unix()
-	spring := time.Date(2041, 3, 31, 1, 0, 0, 0, time.UTC).Unix()
-	require.Equal(t, []instant.Stretch{{From: begin, Shift: 3600, Zone: "CET"}, {From: spring, Shift: 7200, Zone: "CEST"}},
-		instant.OfPool(paris(t)).Stretches(begin, begin+200*86400))
 }

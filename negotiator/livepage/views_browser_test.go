@@ -365,3 +365,21 @@ func TestEmptyViews(t *testing.T) {
 	browsertest.Eval[string](p, "location.hash = '#/job/'")
 	waitFor(p, "document.querySelector('section[data-view=job] .empty').innerText.includes('Which job')")
 }
+
+// TestFreshBeforeThePicture: a view that comes into sight before there is a picture loads once there is one.
+func TestFreshBeforeThePicture(t *testing.T) {
+	p := browsertest.Visit(t, live(t, toldPool{}), "/", browsertest.View{Width: 800, Height: 600})
+	require.True(t, browsertest.Eval[bool](p, `(async () => {
+		const { Fresh } = await import("/assets/fresh.js"), store = new EventTarget();
+		const wait = () => new Promise((done) => setTimeout(done, 50));
+		let shown = false;
+		const fresh = new Fresh(store, 0, async () => 1, () => { shown = true; });
+		fresh.start();
+		document.dispatchEvent(new Event("visibilitychange"));
+		await wait();
+		store.head = {};
+		store.dispatchEvent(new Event("change"));
+		await wait();
+		return shown;
+	})()`))
+}

@@ -31,8 +31,9 @@ export class Fresh {
     this.timer = setTimeout(() => this.now(), Math.max(0, this.last + this.every - performance.now()));
   }
   async now() {
-    if (!this.store.head) return; // what time it is, and what dates there are, is not known yet
     clearTimeout(this.timer);
+    this.timer = 0;
+    if (!this.store.head) return; // what time it is, and what dates there are, is not known yet
     this.timer = -1; // none other while one is under way
     this.last = performance.now();
     const asked = ++this.asked;

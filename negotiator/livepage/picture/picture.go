@@ -107,7 +107,7 @@ type Head struct {
 type Slot struct {
 	ID   backfill.SlotID `json:"id"`
 	Name string          `json:"name"`
-	// Machine is what the name has behind its last @, or all of it.
+	// Machine is the startd, whose slots share a machine: what the name has behind its first @, or all of it.
 	Machine  string          `json:"machine"`
 	Capacity backfill.Vector `json:"capacity"`
 	Down     bool            `json:"down,omitempty"`

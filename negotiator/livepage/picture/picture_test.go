@@ -327,3 +327,16 @@ func BenchmarkPicture(b *testing.B) {
 		b.ReportMetric(float64(size)/50_000, "bytes/job")
 	})
 }
+
+// TestWiresAreNoSlots: a partitioned machine has midplanes, which run jobs, and wires between them, which
+// do not; those are not shown, and not counted either.
+func TestWiresAreNoSlots(t *testing.T) {
+	jobs := "; MaxProcs: 32\n1 0 -1 60 16 -1 -1 16 60 -1 1 1 1 -1 -1 -1 -1 -1\n"
+	seen := false
+	run(t, "easy", builtIn(t, "pools/tiny-bgp.yaml"), jobs, sink{seen: func(_ *negotiator.Report, p *picture.Picture) {
+		seen = true
+		require.Len(t, p.Slots, 8)
+		require.Equal(t, 8, p.Head.Slots)
+	}})
+	require.True(t, seen)
+}

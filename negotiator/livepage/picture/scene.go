@@ -81,8 +81,8 @@ func (m *maker) head() {
 	if h.Problems == nil {
 		h.Problems = []string{}
 	}
-	for _, slot := range s.Slots() {
-		if s.SlotUp(slot.ID) {
+	for i := range m.picture.Slots {
+		if !m.picture.Slots[i].Down {
 			h.Slots++
 		}
 	}
@@ -121,8 +121,9 @@ func (m *maker) slots() {
 	}
 }
 
-// machine is what a slot's name has behind its last @.
-func machine(slot string) string { return slot[strings.LastIndexByte(slot, '@')+1:] }
+// machine is what a slot's name has behind its first @: the name of its startd. That has an @ of its own if
+// it was given a name, as that of a glidein.
+func machine(slot string) string { return slot[strings.IndexByte(slot, '@')+1:] }
 
 func (m *maker) severalQueues() bool {
 	first, several := "", false
