@@ -15,7 +15,8 @@ func TestPlacesOnALaptop(t *testing.T) {
 	for _, width := range []int64{910, 1000, 1100, 1280, 1490, 1700} {
 		p := browsertest.Visit(t, live(t, toldPool{}), "/#/what-if", browsertest.View{Width: width, Height: 800})
 		waitFor(p, views[5].there)
-		require.True(t, browsertest.Eval[bool](p, "(nav => nav.scrollWidth <= nav.clientWidth)(document.getElementById('views'))"), width)
+		require.True(t, browsertest.Eval[bool](p, `(nav => nav.scrollWidth <= nav.clientWidth)(document.getElementById("views"))`),
+			width)
 	}
 }
 
@@ -24,7 +25,8 @@ func TestBeforeAJob(t *testing.T) {
 	p := browsertest.Visit(t, live(t, toldPool{}), "/#/job/50.0", browsertest.View{Width: 1000, Height: 800})
 	waitFor(p, views[2].there)
 	require.Equal(t, []int{1}, browsertest.Eval[[]int](p, `(() => {
-		const now = shell.store.head.now, job = (id, start, end, slot) => [id, { id, start: now + start, end: now + end, at: [[slot, 1]] }];
+		const now = shell.store.head.now;
+		const job = (id, start, end, slot) => [id, { id, start: now + start, end: now + end, at: [[slot, 1]] }];
 		shell.store.jobs = new Map([job(1, -10, 50, 0), job(2, -10, 500, 0), job(3, 60, 100, 0), job(4, -10, 50, 1)]);
 		return shell.made.get("job").before({ id: 3, start: now + 40 }, [[0, 1]]).map((j) => j.id);
 	})()`))
@@ -36,7 +38,8 @@ func TestIdleWithoutAQueue(t *testing.T) {
 	waitFor(p, views[4].there)
 	told := func(queue string) string {
 		return browsertest.Eval[string](p, `(view => {
-			view.fill({ ...view.answer, queue: `+queue+`, idle: { cpus: 9, reserved: 0, usable: 7, largest: 4, slots: 1 } });
+			const idle = { cpus: 9, reserved: 0, usable: 7, largest: 4, slots: 1 };
+			view.fill({ ...view.answer, queue: `+queue+`, idle });
 			return view.top.textContent;
 		})(shell.made.get("pool"))`)
 	}

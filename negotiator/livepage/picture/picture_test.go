@@ -135,8 +135,8 @@ func TestPicturesAreTrue(t *testing.T) {
 // in the same place. That holds also for a job that starts at its reservation: this lasts for as long as
 // the job requests, and others come as soon as it is expected to end.
 func TestPlaysFit(t *testing.T) {
-	for _, policy := range []string{"easy", "slack", "pc", "slack learned"} {
-		policy, learns := strings.CutSuffix(policy, " learned")
+	for _, named := range []string{"easy", "slack", "pc", "slack learned"} {
+		policy, learns := strings.CutSuffix(named, " learned")
 		var twins outlook.Twins
 		t.Cleanup(twins.Close)
 		elsewhere := 0
