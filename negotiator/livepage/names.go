@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
@@ -198,15 +199,23 @@ func maskAnswer(text []byte, l access.Lens) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// maskError hides the names in an error.
+// quoted is what an error repeats of a question.
+var quoted = regexp.MustCompile(`"(?s:.*)"`)
+
+// maskError hides the names in an error. What that repeats of a question is left out: with a pseudonym
+// in its place, whoever asks about a name would learn which pseudonym it has.
 func maskError(err error, l access.Lens) error {
 	if err == nil || l.Clear() {
 		return err
 	}
-	text := errors.New(l.Scrub(err.Error()))
 	if _, bad := errors.AsType[*BadError](err); bad {
-		return &BadError{text}
+		short := quoted.ReplaceAllString(err.Error(), `"…"`)
+		if l.Scrub(short) != short {
+			short = "that cannot be answered; why is not shown, as it may name others"
+		}
+		return &BadError{errors.New(short)}
 	}
+	text := errors.New(l.Scrub(err.Error()))
 	if _, missing := errors.AsType[*NoJobError](err); missing {
 		return &NoJobError{text}
 	}

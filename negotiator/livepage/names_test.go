@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -108,4 +109,20 @@ func TestNamesOfRows(t *testing.T) {
 	var me meAnswer
 	require.NoError(t, json.Unmarshal([]byte(text(t, ask(as("ann@x", s), "GET", "http://localhost/api/v1/me", ""))), &me))
 	require.Equal(t, []ownName{{"ann", "user 1"}}, me.Own)
+}
+
+// TestErrorsTellNoPseudonyms guesses names, and checks that the answer does not tell which pseudonyms
+// they have, nor that there are such users.
+func TestErrorsTellNoPseudonyms(t *testing.T) {
+	s, _ := served(t)
+	s.Hide(access.NewAliases(access.Own))
+	s.Show(scene(5, 6))
+	told := func(user, name string) string {
+		return text(t, ask(as(user, s), "POST", "http://localhost/api/v1/what-if", `{"`+name+`":1}`))
+	}
+	require.NotContains(t, told("ann", "bob"), "user")
+	require.Equal(t, told("ann", "nobody"), told("ann", "bob"))
+	require.Equal(t, told("ann", "nobody"), told("ann", `b\"ob`))
+	bare := &BadError{errors.New("bob is no policy")}
+	require.NotRegexp(t, "bob|user", maskError(bare, s.aliases.For(access.Viewer{User: "ann"})).Error())
 }

@@ -59,7 +59,8 @@ type poolAnswer struct {
 	// Queue is what waiting jobs want of slots by shape, and Idle what of the slots is idle.
 	Queue []wanted `json:"queue"`
 	Idle  idle     `json:"idle"`
-	// QueueEnds is when the last of the waiting jobs that are told a start is expected to end.
+	// QueueEnds is when the last of the waiting jobs that are told a start is expected to end, as in the
+	// chart.
 	QueueEnds picture.Moment `json:"queue_ends,omitzero"`
 	Pool
 }
@@ -154,8 +155,10 @@ func (a *poolAnswer) count(p *picture.Picture) {
 		a.Queue = append(a.Queue, one)
 	}
 	a.Idle = idle{c.Idle.CPUs, c.Idle.Reserved, c.Idle.Usable, c.Idle.Largest, c.Idle.Slots}
-	if c.QueueEnd != 0 {
-		a.QueueEnds = picture.At(c.QueueEnd)
+	for i := range p.Jobs {
+		if j := &p.Jobs[i]; j.Waits() && j.Start.Known && j.End.Known && j.End.At > a.QueueEnds.At {
+			a.QueueEnds = j.End
+		}
 	}
 }
 

@@ -112,12 +112,14 @@ export class JobView {
     const head = make("div", null, this.headline(this.row));
     if (head.textContent !== this.head.textContent) replace(this.head, head);
   }
-  // Before are those who are on its slots before it, the last to leave first.
+  // Before are those who are on its slots before it, the last to leave first. Who is expected to stay
+  // beside it is not in its way.
   before(r, at) {
-    if (r.start === undefined || r.start <= this.app.words.now) return [];
+    const start = this.app.store.jobs.get(r.id)?.start; // in the chart, as the ends of the others are
+    if (start === undefined || start <= this.app.words.now) return [];
     const slots = new Set(at.map(([slot]) => slot)), found = [];
     for (const job of this.app.store.jobs.values()) {
-      if (job.id !== r.id && job.start < r.start && job.end !== undefined && job.at?.some(([slot]) => slots.has(slot))) found.push(job);
+      if (job.id !== r.id && job.end <= start && job.at?.some(([slot]) => slots.has(slot))) found.push(job);
     }
     return found.sort((a, b) => b.end - a.end || a.id - b.id).slice(0, 3);
   }

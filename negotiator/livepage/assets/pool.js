@@ -80,7 +80,8 @@ export class PoolView {
     replace(this.top, figures([
       [number(h.running), "jobs run"], [number(h.waiting), "wait"], h.held && [number(h.held), "held back", "bad"], [number(h.reserved), "have reservations"],
         [number(h.slots), "slots are up"], [number(h.ended), "have ended"],
-      [number(h.reserved_idle), "cpus reserved and idle"], f && [number(f.cpus), "cpus are idle"], f && [number(f.usable), "idle and of use to a job that waits"],
+      [number(h.reserved_idle), "cpus reserved and idle"], f && [number(f.cpus), "cpus are idle"],
+      f && [number(f.usable), "idle and of use to " + (a.queue?.length ? "a job that waits" : "any job that comes")],
       f && [number(f.largest), "idle on the emptiest slot"],
       a.queue_ends !== undefined && [w.brief(a.queue_ends), "the queue ends, " + w.away(a.queue_ends)],
     ]));

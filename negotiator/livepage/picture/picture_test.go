@@ -13,6 +13,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
+	"github.com/condor-backfill/condor-backfill/backfill/estimate"
 	"github.com/condor-backfill/condor-backfill/backfill/policies"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/formats"
@@ -37,6 +38,8 @@ type sink struct {
 	tb   testing.TB
 	make func(r *negotiator.Report, s *picture.Scene)
 	seen func(r *negotiator.Report, p *picture.Picture)
+	// learns has the order of the queue go by run times that are learned; so plays know them.
+	learns bool
 }
 
 // Cycle implements [negotiator.Sink].
@@ -74,7 +77,12 @@ func run(tb testing.TB, policy, pool, jobs string, s sink) {
 	require.NoError(tb, err)
 	decider, err := backfill.Link(spec, nil)
 	require.NoError(tb, err)
-	_, err = condorsim.Run(tb.Context(), w, negotiator.Config{Policy: decider, Fallback: decider}, nil, s)
+	c := negotiator.Config{Policy: decider, Fallback: decider}
+	if s.learns {
+		c.Estimates, err = estimate.New(estimate.Settings{Order: "learned"}, nil, spec.Guarantees, false, nil)
+		require.NoError(tb, err)
+	}
+	_, err = condorsim.Run(tb.Context(), w, c, nil, s)
 	require.NoError(tb, err)
 }
 
@@ -124,13 +132,16 @@ func TestPicturesAreTrue(t *testing.T) {
 }
 
 // TestPlaysFit draws jobs where plays have them: whatever policies promise and predict, no two jobs are drawn
-// in the same place.
+// in the same place. That holds also for a job that starts at its reservation: this lasts for as long as
+// the job requests, and others come as soon as it is expected to end.
 func TestPlaysFit(t *testing.T) {
-	for _, policy := range []string{"easy", "slack", "pc"} {
+	for _, named := range []string{"easy", "slack", "pc", "slack learned"} {
+		policy, learns := strings.CutSuffix(named, " learned")
 		var twins outlook.Twins
 		t.Cleanup(twins.Close)
 		elsewhere := 0
 		simulate(t, policy, sink{
+			learns: learns,
 			make: func(r *negotiator.Report, s *picture.Scene) {
 				starts, err := twins.Starts(t.Context(), s.Outlook, ahead.Bounds{Rounds: 100_000}, nil)
 				require.NoError(t, err)

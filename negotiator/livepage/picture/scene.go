@@ -213,6 +213,8 @@ func (m *maker) expect(j *Job, core *backfill.Job, told Told) backfill.Placement
 	j.Low, j.High = told.Low, told.High
 	if told.Played.Known && told.Placement != nil && told.Played.At >= int64(m.state.Now()) {
 		j.Start, placement = told.Played, told.Placement
+		// A reservation lasts for as long as is requested; others are played into what is left of that.
+		j.End = At(m.ends(core, backfill.Time(j.Start.At)))
 	} else if !j.Start.Known {
 		j.Start = told.Start
 	}
