@@ -23,8 +23,8 @@ var names = []string{"all", "own", "none"}
 var serving = []Setting{
 	set(func(c *Config) *string { return &c.HTTP }, "", Setting{
 		Key: "http", Knob: "BACKFILL_HTTP", Restart: true, Example: "localhost:9620",
-		Doc: "HOST:PORT where the page, its API (JSON), metrics (Prometheus) and start times (JSON) are served; nothing is " +
-			"served where nothing is said.",
+		Doc: "HOST:PORT where the page, its API (JSON), metrics (Prometheus) and, of a real pool, /start-times (JSON) are " +
+			"served; nothing is where nothing is said.",
 		More: "On localhost whoever is on the machine may look, unless there is a file of tokens. Any other address, " +
 			"and :PORT, which is all addresses of the machine, needs TLS and tokens, and is refused without.",
 		Check: func(c *Config) error {

@@ -32,14 +32,16 @@ func (s *Server) job(out http.ResponseWriter, r *http.Request) {
 		return
 	}
 	maskExplained(&explained, seen.Lens)
-	a := jobAnswer{Explained: explained, Row: Row{Jobs: 1, Name: name}, History: []promises.Entry{}}
+	a := jobAnswer{Explained: explained, Row: Row{Jobs: 1, Name: name}}
 	if i >= 0 {
 		j := &seen.picture.Jobs[i]
 		a.Row, a.At = rowOf(j), j.At
-		a.History = append(a.History, s.ledger.History(j.ID)...)
-		for at := range a.History {
-			a.History[at].Cause = seen.Scrub(a.History[at].Cause)
-		}
+		a.History = s.ledger.History(j.ID)
+	} else {
+		a.History = s.ledger.HistoryOf(name)
+	}
+	for at := range a.History {
+		a.History[at].Cause = seen.Scrub(a.History[at].Cause)
 	}
 	answer(out, a, nil)
 }

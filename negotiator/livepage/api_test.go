@@ -207,6 +207,11 @@ func TestPool(t *testing.T) {
 	require.Equal(t, []string{"ann", "bob", "eve"}, []string{told.Users[0].User, told.Users[1].User, told.Users[2].User})
 	require.Equal(t, int64(8), told.Resources[0].Capacity)
 	require.Len(t, told.History, 1)
+
+	s := shown()
+	s.Show(&picture.Picture{Head: picture.Head{Now: 150}})
+	_, text = get(t, s, "/api/v1/pool")
+	require.Contains(t, text, `{"user":"ann","cpus":0,"running":0,"waiting":0,"wanted":0,"used":100`, "two cpus for 50 s")
 	require.Equal(t, "slack", told.Policy.Name)
 }
 

@@ -6,7 +6,7 @@
 //   - serve.go: the web server, behind the guard of package access; send.go how answers are sent;
 //   - hub.go: viewers get each picture as a difference from the last one, by server-sent events; seats.go bounds them;
 //   - routes.go: what the API has, and openapi.json, which describes it; names.go: what of names a viewer sees;
-//   - api.go: the JSON API behind the page; queue.go: the list of those who wait; pool.go: how the pool is used;
+//   - api.go: the JSON API behind the page; queue.go: the list of those who wait; pool.go, used.go: how the pool is used;
 //     memo.go: answers that are made once; explain.go: what sources say of jobs and users, in the API's terms;
 //   - assets: the page itself, in plain ES modules, which static.go serves with those of package drawing: app.js is
 //     the shell around the views now.js, queue.js, job.js, promises.js, pool.js and whatif.js; store.js has the

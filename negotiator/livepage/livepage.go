@@ -86,6 +86,7 @@ type Server struct {
 	hub     *hub
 	ledger  *promises.Ledger
 	history history
+	used    used
 	mux     *http.ServeMux
 	last    atomic.Pointer[shown]
 	memo    memo
@@ -119,6 +120,7 @@ func (s *Server) Broke(b Broken) { s.ledger.Broke(b) }
 func (s *Server) Show(p *picture.Picture) {
 	s.ledger.See(p)
 	s.history.add(&p.Head)
+	s.used.add(p)
 	all := s.shownOf(p)
 	s.last.Store(all)
 	s.hub.show(all.masked)

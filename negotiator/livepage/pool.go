@@ -102,6 +102,7 @@ type user struct {
 	Running int    `json:"running"`
 	Waiting int    `json:"waiting"`
 	Wanted  int64  `json:"wanted"` // cpus of those that wait
+	Used    int64  `json:"used"`   // cpu seconds since the first picture
 	Share
 }
 
@@ -121,7 +122,7 @@ func (s *Server) pool(out http.ResponseWriter, r *http.Request) {
 // poolOf says how the pool is used, as far as a viewer may see it.
 func (s *Server) poolOf(seen *sight) *poolAnswer {
 	last := seen.clear
-	a := poolAnswer{Now: last.Head.Now, Pool: s.source.Pool(), Users: users(last), History: s.history.all()}
+	a := poolAnswer{Now: last.Head.Now, Pool: s.source.Pool(), Users: s.used.fill(users(last)), History: s.history.all()}
 	for i, name := range last.Head.Resources {
 		one := resource{Name: name, Capacity: last.Head.Capacity[i], Use: last.Head.Use[i]}
 		if i == 0 {

@@ -162,7 +162,7 @@ func (q query) of(p *picture.Picture) queueAnswer {
 	return a
 }
 
-func sorted(set map[string]bool) []string {
+func sorted[V any](set map[string]V) []string {
 	all := make([]string, 0, len(set))
 	for name := range set {
 		all = append(all, name)

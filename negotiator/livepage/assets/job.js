@@ -123,6 +123,12 @@ export class JobView {
     }
     return found.sort((a, b) => b.end - a.end || a.id - b.id).slice(0, 3);
   }
+  // drawn says why the chart has it at another time than it is told.
+  drawn(r, waits) {
+    const start = this.app.store.jobs.get(r.id)?.start;
+    return waits && r.start !== undefined && start !== undefined && start !== r.start
+      ? "from " + this.app.words.brief(start) + ", where it starts if all jobs run for as long as they are expected to" : "";
+  }
   known(r, at) {
     const w = this.app.words, waits = ["waits", "reserved", "held"].includes(r.situation);
     // Of a job with a reservation the reason is when that is for: what keeps it from starting is that others are first.
@@ -137,6 +143,7 @@ export class JobView {
     return definitions([
       [waits ? "Why not sooner" : "Why", why || (r.reason && prose(r.reason))],
       [waits ? "Where" : "Runs on", r.places && name(r.places, 120)],
+      ["In the chart", this.drawn(r, waits)],
       ["Before it there", waits && before.length ? make("span", null,
         before.flatMap((job, i) => [i ? "; " : "", jobLink(job.job, 32), " of ", name(job.owner, 24), job.situation === "runs" ? ", runs" : "",
         ", expected to end at " + w.brief(job.end)])) : ""],

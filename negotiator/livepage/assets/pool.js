@@ -36,6 +36,9 @@ export class PoolView {
         { key: "cpus", title: "Cpus", number: true, first: true, text: (u) => number(u.cpus), compare: numbers("cpus") },
         { key: "part", title: "Of what is in use", text: (u) => percent(this.inUse ? u.cpus / this.inUse : 0, 1),
           node: (u) => [bar(this.inUse ? u.cpus / this.inUse : 0), make("small", null, percent(this.inUse ? u.cpus / this.inUse : 0, 1))] },
+        { key: "used", title: "Since the start", text: (u) => percent(this.ever ? u.used / this.ever : 0, 1), compare: numbers("used"),
+          why: "Of the cpu time that all have used since the negotiator started",
+          node: (u) => [bar(this.ever ? u.used / this.ever : 0), make("small", null, percent(this.ever ? u.used / this.ever : 0, 1))] },
         { key: "deserved", title: "Deserves", number: true, text: (u) => (u.deserved ? count(Math.round(u.deserved), "cpu") : ""), compare: numbers("deserved") },
         { key: "priority", title: "Priority", number: true, text: (u) => (u.priority ? number(u.priority) : ""), compare: numbers("priority"),
           why: "HTCondor's user priority: lower is better" },
@@ -77,6 +80,7 @@ export class PoolView {
     this.body.hidden = false;
     this.answer = a;
     this.inUse = a.resources[0]?.use ?? 0;
+    this.ever = a.users.reduce((sum, u) => sum + u.used, 0);
     replace(this.top, figures([
       [number(h.running), "jobs run"], [number(h.waiting), "wait"], h.held && [number(h.held), "held back", "bad"], [number(h.reserved), "have reservations"],
         [number(h.slots), "slots are up"], [number(h.ended), "have ended"],

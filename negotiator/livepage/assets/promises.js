@@ -87,7 +87,7 @@ export class PromisesView {
     const ranged = a.leads.reduce((n, l) => n + l.ranged, 0), within = ranged ? a.leads.reduce((sum, l) => sum + l.within_range * l.ranged, 0) / ranged : 0;
     const range = ranged ? ", and " + percent(within) + " within the range that eight of ten should meet." : ".";
     this.lede.textContent = !told ? "No job that was told a start has started yet."
-      : "Of " + count(told, "start") + " that " + (told === 1 ? "was" : "were") + " told, " + percent(mean("within_10m")) + " came within ten minutes of what was said" + range;
+      : "Of " + count(told, "start") + " that " + (told === 1 ? "was" : "were") + " told, each change counted, " + percent(mean("within_10m")) + " came within ten minutes of what was said" + range;
     replace(this.numbers, figures([
       told && [percent(mean("within_1m")), "of told starts within 1 min"], told && [percent(mean("within_10m")), "within 10 min"],
       ranged && [percent(within), "within their range"],

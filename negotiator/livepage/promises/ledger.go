@@ -214,6 +214,19 @@ func (l *Ledger) start(j *picture.Job, t *told) {
 	}
 }
 
+// HistoryOf is what a job was told that has started, and of which only the name is known; empty if it is not
+// among the last.
+func (l *Ledger) HistoryOf(name string) []Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := len(l.order) - 1; i >= 0; i-- {
+		if t := l.ended[l.order[i]]; t != nil && t.job == name {
+			return append([]Entry{}, t.entries...)
+		}
+	}
+	return []Entry{}
+}
+
 // History is what a job was told, the first first.
 func (l *Ledger) History(id backfill.JobID) []Entry {
 	l.mu.Lock()

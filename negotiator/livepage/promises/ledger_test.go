@@ -70,6 +70,9 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, []promises.Calibration{{Told: 0.1, Came: 0.5, Jobs: 2}, {Told: 0.5, Came: 1, Jobs: 2}, {Told: 0.9, Came: 1, Jobs: 2}},
 		r.Calibration)
 	require.Empty(t, l.History(2))
+	l.See(at(2000))
+	require.Equal(t, all, l.HistoryOf("1.0"), "it is remembered when it has ended")
+	require.Empty(t, l.HistoryOf("2.0"))
 }
 
 // TestWhoDelays names who has the place of a job that was to start sooner.
