@@ -122,11 +122,12 @@ func TestThePage(t *testing.T) {
 		stay, err := time.ParseDuration(text)
 		require.NoError(t, err)
 		t.Log(p.base)
+		pool.permit("not believed")
 		jobs := runs
 		for began, n := time.Now(), 1; time.Since(began) < stay; n++ {
 			user := []string{"alice", "bob", "carol"}[n%3]
 			jobs = append(jobs, pool.Submit(user, sleep(10+17*n%50, 1+n%4, 1+n%3, estimate+strconv.Itoa(30+23*n%90)))...)
-			time.Sleep(8 * time.Second)
+			time.Sleep(25 * time.Second) // the pool has eight cpus
 		}
 		pool.WaitDone(10*time.Minute, jobs...)
 	}
