@@ -6,6 +6,7 @@ import (
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
@@ -27,7 +28,7 @@ func (c *cycles) scene(r decided, f *forecaster) *picture.Scene {
 	}
 	return &picture.Scene{
 		Outlook: f.outlook, Settled: r.plan.Jobs, Scavengers: r.scavengers, Waiting: f.waiting, Drains: c.d.drains.now(),
-		Zone: time.Local,
+		Zone: time.Local, Uncounted: observe.Claims,
 	}
 }
 

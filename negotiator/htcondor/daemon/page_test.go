@@ -78,6 +78,9 @@ func TestPictures(t *testing.T) {
 	require.True(t, p.Head.Guarantees)
 	require.NotEmpty(t, p.Head.Clocks)
 	require.Equal(t, 1, p.Head.Slots)
+	require.NotContains(t, p.Head.Resources, "claims")
+	require.Len(t, p.Head.Use, len(p.Head.Resources))
+	require.Len(t, p.Slots[0].Capacity, len(p.Head.Resources))
 
 	w.lose(track.Broken{Job: "2.0", Promised: 1100, Now: 1200, Cause: "lease"})
 	w.deltas <- negotiator.Delta{Now: 1010, Began: []negotiator.Began{{Job: 1, At: 1005}}}

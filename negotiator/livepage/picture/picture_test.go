@@ -236,6 +236,7 @@ func TestTold(t *testing.T) {
 	found := false
 	simulate(t, "easy", sink{
 		make: func(_ *negotiator.Report, s *picture.Scene) {
+			s.Uncounted = "memory"
 			s.Told = func(backfill.JobID) picture.Told {
 				return picture.Told{
 					Start: picture.At(5000), Low: picture.At(4000), High: picture.At(backfill.Forever), Reason: "why", Behind: "1.0",
@@ -245,6 +246,9 @@ func TestTold(t *testing.T) {
 			}
 		},
 		seen: func(_ *negotiator.Report, p *picture.Picture) {
+			require.Equal(t, []string{"cpus", "disk", "gpus"}, p.Head.Resources)
+			require.Len(t, p.Head.Capacity, 3)
+			require.Len(t, p.Slots[0].Capacity, 3)
 			for _, j := range p.Jobs {
 				if j.Situation != "waits" {
 					continue

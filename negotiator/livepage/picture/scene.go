@@ -26,6 +26,8 @@ type Scene struct {
 	// Told is what is told of a job; may be nil.
 	Told   func(backfill.JobID) Told
 	Drains drains.Book
+	// Uncounted is a resource that bounds something else than hardware, and is not shown; "": none is.
+	Uncounted string
 	// Zone is that in which texts write times; nil: they are of a simulation.
 	Zone *time.Location
 	// Head is what the caller knows of the pool. What follows from the rest is filled in.
@@ -68,7 +70,7 @@ func (s Scene) Picture() *Picture {
 func (m *maker) head() {
 	h, s := &m.picture.Head, m.state
 	h.Now = int64(s.Now())
-	h.Resources, h.Capacity, h.Use = s.Resources(), slices.Clone(s.Capacity()), slices.Clone(s.Use())
+	h.Resources, h.Capacity, h.Use = shown(m, s.Resources()), shown(m, s.Capacity()), shown(m, s.Use())
 	h.Running, h.Waiting, h.Held = s.RunningJobs(), s.Waiting(), s.Held()
 	h.Further = s.Waiting() - len(m.Waiting)
 	h.ReservedIdle = s.ReservedIdle()
@@ -93,6 +95,15 @@ func (m *maker) head() {
 	}
 }
 
+// shown returns a list of values of each resource without that of the one that is not shown.
+func shown[T any](m *maker, all []T) []T {
+	i := slices.Index(m.state.Resources(), m.Uncounted)
+	if i < 0 {
+		return slices.Clone(all)
+	}
+	return slices.Delete(slices.Clone(all), i, i+1)
+}
+
 // slots lists the slots that are up, and those of bundles that are not. A slot without cpus that only
 // bundles share, a wire, is none that runs jobs.
 func (m *maker) slots() {
@@ -107,7 +118,7 @@ func (m *maker) slots() {
 		if slot.Capacity[0] == 0 && bundled[slot.ID] {
 			continue
 		}
-		one := Slot{ID: slot.ID, Name: slot.Name, Machine: machine(slot.Name), Capacity: slot.Capacity, Down: !m.state.SlotUp(slot.ID)}
+		one := Slot{ID: slot.ID, Name: slot.Name, Machine: machine(slot.Name), Capacity: shown(m, slot.Capacity), Down: !m.state.SlotUp(slot.ID)}
 		if slot.End != 0 {
 			one.End = At(slot.End)
 		}
