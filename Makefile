@@ -48,7 +48,7 @@ race: ## is memory shared safely? the tests of what is concurrent, under the rac
 	RAPID_CHECKS=5 $(TEST) ./condorsim -race -run 'FairStarts$$'
 
 # The scenarios that every change has to pass; make soak runs all of them.
-POOL = TestPool|TestClock|TestClaimsAreLent|TestJobs|TestHeldJobs|TestNegotiatorKilled|TestWideJobStartsByItsGuarantee|TestSomeJobsUnderSlack|TestRecordOfManyJobs
+POOL = TestPool|TestThePage|TestWhoMayLook|TestClock|TestClaimsAreLent|TestJobs|TestHeldJobs|TestNegotiatorKilled|TestWideJobStartsByItsGuarantee|TestSomeJobsUnderSlack|TestRecordOfManyJobs
 pool: ## does it work on a real HTCondor pool? what matters most (4 minutes; as root, on Debian)
 	$(TEST) ./integration/htcondor/... -count=1 -timeout 15m -parallel 3 -run '^($(POOL))$$' -pool
 
