@@ -303,9 +303,6 @@ func (v *page) Explain(_ context.Context, _ livepage.Asker, name string) (x live
 // WhatIf implements [livepage.Source].
 func (v *page) WhatIf(ctx context.Context, _ livepage.Asker, question string) ([]byte, error) {
 	q, err := whatif.Read(question)
-	if err == nil && q.Options != nil {
-		err = &whatif.BadQuestion{Err: errors.New("options of policies can be asked about on the command line only")}
-	}
 	if err != nil {
 		return nil, badly(err)
 	}

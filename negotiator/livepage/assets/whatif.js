@@ -64,6 +64,10 @@ export class WhatIfView {
     this.clear();
   }
   show({ query }) {
+    // A real pool answers no questions about options, which can make a plan as expensive as they like.
+    const options = () => { this.fields.options.parentElement.hidden = this.app.store.head?.simulated === false; };
+    options();
+    this.app.store.addEventListener("change", options, { once: true });
     if (!query?.size) return;
     for (const [id, value] of query) if (this.fields[id]) this.fields[id].value = value;
     const about = query.get("about") === "change" ? "change" : "job";
