@@ -41,7 +41,7 @@ export function facts(job, store, now, says) {
   if (job.guarantee !== undefined && !running) row("guaranteed start by", job.guarantee);
   if (running && job.submit !== undefined) rows.push(["waited", duration(job.start - job.submit), ""]);
   const slots = (job.at || []).map(([id]) => store.slots.get(id)?.name || "?");
-  if (slots.length) rows.push([slots.length === 1 ? "slot" : "slots", slots.slice(0, 4).join(" "), slots.length > 4 ? "and " + grouped(slots.length - 4) + " more" : ""]);
+  if (slots.length) rows.push(["", "on " + slots.slice(0, 4).join(", "), slots.length > 4 ? "and " + grouped(slots.length - 4) + " more" : ""]);
   return rows;
 }
 
@@ -151,7 +151,7 @@ export function summary(store, says) {
   const { head } = store, now = head.now;
   let next = null;
   for (const job of store.jobs.values()) if (!runs.has(job.situation) && job.start !== undefined && (!next || job.start < next.start)) next = job;
-  const parts = [says(now) + ": " + some(head.running, "job runs", "jobs run") + " on " + some(head.slots, "slot") + " and " + (head.running === 1 ? "uses " : "use ") + grouped(head.use[0]) + " of " + grouped(head.capacity[0]) + " cpus.",
+  const parts = ["As of " + says(now) + ", " + some(head.running, "job runs", "jobs run") + " on " + some(head.slots, "slot") + " and " + (head.running === 1 ? "uses " : "use ") + grouped(head.use[0]) + " of " + grouped(head.capacity[0]) + " cpus.",
     some(head.waiting, "job waits", "jobs wait") + ", " + grouped(head.reserved) + " with a reservation."];
   if (head.further) parts.push(grouped(head.further) + " more are far behind in the queue and not shown.");
   if (head.reserved_idle) parts.push(some(head.reserved_idle, "cpu") + " idle for reservations.");
