@@ -354,10 +354,22 @@ func (v *page) Pool() livepage.Pool {
 
 // pooled is what the page says of the pool beside a picture.
 func (v *page) pooled(head *picture.Head) *livepage.Pool {
-	return &livepage.Pool{
+	all := &livepage.Pool{
 		Policy: livepage.Policy{
 			Name: head.Policy, Order: head.Order, Guarantees: head.Guarantees, Fallback: head.Fallback, Text: v.p.About(90),
 		},
 		Plugins: []livepage.Plugin{}, Cycles: append([]livepage.Cycle{}, v.cycles...), Problems: []string{},
 	}
+	if process := v.p.Process(); process != "" {
+		all.Plugins = append(all.Plugins, livepage.Plugin{Name: head.Policy, State: process})
+	}
+	if v.p.Chooser != nil {
+		if last := v.p.Chooser.Last(); last != nil {
+			all.Policy.Why = last.Why + "; " + last.Text()
+		}
+	}
+	if why := v.last.Negotiator().GivenUp(); why != nil {
+		all.Problems = append(all.Problems, fmt.Sprintf("policy %s is given up, and %s decides: %v", head.Policy, head.Fallback, why))
+	}
+	return all
 }

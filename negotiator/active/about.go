@@ -7,6 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
+	"github.com/condor-backfill/condor-backfill/plugins/host"
 )
 
 // About says what the policy is, and what its options are set to, in lines of this width.
@@ -34,4 +35,19 @@ func (p *Policy) About(width int) string {
 			strings.ReplaceAll(about, "\n", "\n    "))
 	}
 	return b.String()
+}
+
+// Process says how the process of the policy does, if it is a plugin; "": it is linked in. It waits for a
+// decision that is under way.
+func (p *Policy) Process() string {
+	remote, ok := p.Deciders.Main.(*host.Remote)
+	if !ok {
+		return ""
+	}
+	s := remote.Stats()
+	text := "no process runs"
+	if s.PID != 0 {
+		text = fmt.Sprint("process ", s.PID)
+	}
+	return fmt.Sprintf("%s; starts: %d, failures: %d; it has no more than this: %v", text, s.Starts, s.Failures, remote.Boundary())
 }

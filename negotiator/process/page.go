@@ -22,6 +22,9 @@ type pageSource struct {
 	commands *server.Negotiator
 }
 
+// aboutWidth is how wide the lines are that describe a policy.
+const aboutWidth = 90
+
 // pagePatience is how long a question may take.
 const pagePatience = 10 * time.Second
 
@@ -86,7 +89,6 @@ func (s *pageSource) WhatIf(ctx context.Context, who livepage.Asker, question st
 // Pool implements [livepage.Source].
 func (s *pageSource) Pool() livepage.Pool {
 	all := s.p.daemon.Overview()
-	all.Policy.Text = s.p.About(90)
 	if s.p.accountant != nil {
 		all.Shares = livepage.SharesOf(s.p.accountant.ActiveAds())
 	}

@@ -278,6 +278,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 			Changes: changes, World: negotiator.World{Zone: p.options.Zone}, Recorder: p.recording(),
 		},
 		Policy:    func() (string, string) { return p.InCharge() },
+		About:     func() (string, string) { return p.About(aboutWidth), p.Process() },
 		InForce:   func() negotiator.Change { return p.Change() },
 		Chooser:   func() *auto.Chooser { return p.Chooser },
 		NewPool:   func() daemon.Pool { return p.newPool(schema) },

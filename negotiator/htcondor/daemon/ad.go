@@ -38,6 +38,7 @@ type status struct {
 	started, configured time.Time
 	slots               string // the slot constraint
 	policy, order       string
+	about, process      string  // describe the policy and its process, for the page
 	choice              *choice // nil: the policy is not chosen
 	fallback            string  // who decides, as the policy was given up; "": it was not
 	observe             bool

@@ -105,6 +105,14 @@ func (d *Daemon) choices() *choice {
 	return &choice{*chooser.Summary(), chooser.Last(), chooser.InCharge().Name}
 }
 
+// why says why the policy in charge is; "" if nobody chose it.
+func (c *choice) why() string {
+	if c == nil || c.last == nil {
+		return ""
+	}
+	return c.last.Why + "; " + c.last.Text()
+}
+
 // describe adds to an ad who is in charge, and the last choice.
 func (c *choice) describe(ad *classad.ClassAd) {
 	if c == nil {

@@ -243,6 +243,7 @@ func (c *cycles) publish(r decided) error {
 		d.mute.Store(false) // another policy may be one that can be played
 	}
 	policy, order := d.o.Policy()
+	about, process := d.about()
 	_, guarantees := r.State.Policy()
 	choices := d.choices()
 	d.change(func(s *status) {
@@ -254,6 +255,7 @@ func (c *cycles) publish(r decided) error {
 		s.add(*now)
 		s.busy += now.End.Sub(now.Began)
 		s.policy, s.order, s.guaranteed, s.choice, s.fallback = policy, order, guarantees, choices, fallback
+		s.about, s.process = about, process
 		s.problems, s.unstarted = problems, facts.Unstarted
 		if fallback != "" {
 			s.problems = append([]string{given}, problems...)

@@ -109,13 +109,27 @@ func (c *cycles) tellBroken(r decided) {
 	}
 }
 
+// about describes the active policy and its process; "" if nobody looks. It must be called by the goroutine of
+// the cycles, which also replaces the policy.
+func (d *Daemon) about() (policy, process string) {
+	if d.screen == nil || d.o.About == nil {
+		return "", ""
+	}
+	return d.o.About()
+}
+
 // Overview tells a page how the pool is doing.
 func (d *Daemon) Overview() livepage.Pool {
 	d.mu.Lock()
 	s := &d.status
 	all := livepage.Pool{
-		Policy:  livepage.Policy{Name: s.policy, Order: s.order, Guarantees: s.guaranteed, Fallback: s.fallback},
+		Policy: livepage.Policy{
+			Name: s.policy, Order: s.order, Guarantees: s.guaranteed, Fallback: s.fallback, Text: s.about, Why: s.choice.why(),
+		},
 		Plugins: []livepage.Plugin{}, Cycles: []livepage.Cycle{}, Problems: append([]string{}, s.problems...),
+	}
+	if s.process != "" {
+		all.Plugins = append(all.Plugins, livepage.Plugin{Name: s.policy, State: s.process})
 	}
 	if s.stopped != "" {
 		all.Problems = append(all.Problems, s.stopped)

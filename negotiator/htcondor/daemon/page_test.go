@@ -57,6 +57,7 @@ func TestPictures(t *testing.T) {
 		{ID: 9, Job: "3.7", Schedd: "b", Owner: "carol", Why: "is on its own"}, {ID: 2, Job: "2.0", Schedd: "a", Owner: "alice"},
 	}
 	o := w.options("conservative")
+	o.About = func() (string, string) { return "it plans", "process 7" }
 	d, seen := New(o), &screen{}
 	d.ShowOn(seen)
 	live(t, d)
@@ -96,6 +97,8 @@ func TestPictures(t *testing.T) {
 	require.Equal(t, "matched", p.Jobs[0].Situation)
 	all := d.Overview()
 	require.Equal(t, "conservative", all.Policy.Name)
+	require.Equal(t, "it plans", all.Policy.Text)
+	require.Equal(t, []livepage.Plugin{{Name: "conservative", State: "process 7"}}, all.Plugins)
 	require.Len(t, all.Cycles, 3)
 	require.Equal(t, 3, all.Cycles[0].Number)
 	require.Len(t, all.Cycles[0].Phases, 6)

@@ -42,7 +42,9 @@ func (d *Daemon) WhatIf(ctx context.Context, question string) *classad.ClassAd {
 	}
 	if err == nil {
 		var a *whatif.Answer
-		_, order := d.o.Policy()
+		d.mu.Lock()
+		order := d.status.order // the policy itself may be replaced meanwhile
+		d.mu.Unlock()
 		s := whatif.Schedule{
 			Look: d.look, Twins: &d.asking, Order: order, Complete: d.complete, Jobs: whatIfJobs, Memory: whatIfMemory,
 			Plan: whatIfPlan, Charge: d.charge,
