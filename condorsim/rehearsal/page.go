@@ -162,13 +162,12 @@ func (v *page) take(over bool) {
 // head is what the page says above all.
 func (v *page) head() picture.Head {
 	clock := v.p.Clock()
-	ran := v.p.Ran()
-	policy := ran[len(ran)-1]
-	name, guarantees := v.state.Policy()
+	name, order := v.p.InCharge()
+	_, guarantees := v.state.Policy()
 	const year = 366 * 24 * 3600
 	return picture.Head{
 		Pool: v.p.Workload.Name, Simulated: true, Speed: v.p.Settings.Speed, Clocks: clock.Stretches(clock.First, max(clock.Last, int64(v.at))+year),
-		Policy: name, Order: policy.Order, Guarantees: guarantees, Fallback: v.p.FallbackInUse(), Ended: v.ended,
+		Policy: name, Order: order, Guarantees: guarantees, Fallback: v.p.FallbackInUse(), Ended: v.ended,
 	}
 }
 

@@ -1,6 +1,7 @@
 package promises
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -219,8 +220,8 @@ func (l *Ledger) start(j *picture.Job, t *told) {
 func (l *Ledger) HistoryOf(name string) []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := len(l.order) - 1; i >= 0; i-- {
-		if t := l.ended[l.order[i]]; t != nil && t.job == name {
+	for _, id := range slices.Backward(l.order) {
+		if t := l.ended[id]; t != nil && t.job == name {
 			return append([]Entry{}, t.entries...)
 		}
 	}
