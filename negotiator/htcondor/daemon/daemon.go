@@ -48,10 +48,10 @@ type Options struct {
 	Negotiator negotiator.Config
 	// Policy names the active policy and order, and InForce returns what a negotiator that is made
 	// anew gets instead of what Negotiator says, as policy and order may have changed; nil: nothing.
-	Policy  func() (policy, order string)
+	Policy func() (policy, order string)
 	// About describes the active policy and its options, in lines, and its process if it has one, for the
 	// page; nil: nobody does.
-	About func() (policy, process string)
+	About   func() (policy, process string)
 	InForce func() negotiator.Change
 	// Chooser chooses the policy; it returns nil, or is nil, if that is not chosen.
 	Chooser func() *auto.Chooser
