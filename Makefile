@@ -45,6 +45,7 @@ race: ## is memory shared safely? the tests of what is concurrent, under the rac
 	$(TEST) ./plugins/host ./plugins/sdk ./plugins/choose ./plugins/wire ./negotiator/record ./negotiator/htcondor/... -timeout 20m -race -skip '$(RACE_SKIP)'
 	$(TEST) ./negotiator/cmd/negotiator -race -run 'Swap|Reload|Reconfigure|Killed|GivenUp|Interrupt|Web'
 	$(TEST) ./backfill ./classad -race -run 'WhileTheOriginalGoesOn|Outlive|Goroutines|Concurrently'
+	$(TEST) ./negotiator/livepage/... ./negotiator/meter ./condorsim/rehearsal -race -run 'Pace$$|Watch|Viewers$$|Once$$|BesideCycles|Seats|PageOfARun|DuringACycle'
 	RAPID_CHECKS=5 $(TEST) ./condorsim -race -run 'FairStarts$$'
 
 # The scenarios that every change has to pass; make soak runs all of them.

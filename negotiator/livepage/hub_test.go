@@ -86,17 +86,20 @@ func TestPace(t *testing.T) {
 			h.show(scene(now, 300))
 			time.Sleep(10 * time.Millisecond)
 		}
+		synctest.Wait()
 		shown := h.version - 100
 		bytes := shown * 200 * len(h.kept[len(h.kept)-1].event)
 		rate := bytes / int(time.Since(began)/time.Second)
 		require.Less(t, rate, bytesASecond)
 		require.Greater(t, shown, 5, "still some a second")
 		time.Sleep(longestPeriod)
+		synctest.Wait()
 		require.EqualValues(t, 999, h.last.Head.Now)
 		h.show(scene(1000, 300))
 		h.show(scene(1001, 300))
 		h.close()
 		time.Sleep(longestPeriod)
+		synctest.Wait()
 		require.EqualValues(t, 1000, h.last.Head.Now, "it was closed")
 	})
 }
