@@ -65,7 +65,6 @@ type page struct {
 type scene struct {
 	picture.Scene
 	told *snapshot // whose starts and ranges are to be found
-	over bool
 }
 
 // foretold is when jobs start, as plays have found.
@@ -143,7 +142,7 @@ func (v *page) take(over bool) {
 	v.taken, v.shown = v.clock(), true
 	n := v.last.Negotiator()
 	scavengers, _ := negotiator.Scavengers(n, 0)
-	s := scene{over: over, told: &snapshot{at: v.at}, Scene: picture.Scene{
+	s := scene{told: &snapshot{at: v.at}, Scene: picture.Scene{
 		Outlook: outlook.New(n), Settled: n.Settled().Jobs, Scavengers: scavengers, Head: v.head(),
 	}}
 	s.Head.Over = over

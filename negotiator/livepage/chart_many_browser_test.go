@@ -3,7 +3,6 @@
 package livepage_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -129,32 +128,4 @@ func TestChartOfManySlots(t *testing.T) {
 	require.True(t, browsertest.Eval[bool](tab, "view.painter.detail"), "closer, every job is drawn")
 	require.Greater(t, browsertest.Eval[int](tab, "view.painter.drawn"), 20)
 	tab.Shot("bands-closer", false)
-}
-
-// Eight hours of a pool's time leave nothing behind in the page.
-func TestEightHoursOfTheChart(t *testing.T) {
-	p := madeUp(200, 1500)
-	server, url := served(t, p)
-	tab := charted(t, url, browsertest.View{Width: 1000, Height: 700})
-	heap := func() float64 {
-		_, err := chromedp.Call(tab.Context, heapprofiler.CollectGarbage, cdp.Empty{})
-		require.NoError(t, err)
-		used, err := chromedp.Call(tab.Context, runtime.GetHeapUsage, cdp.Empty{})
-		require.NoError(t, err)
-		return used.UsedSize / (1 << 20)
-	}
-	var hours []float64
-	for minute := range 8 * 60 {
-		p.pass(60)
-		server.Show(p.picture())
-		if minute%10 == 9 {
-			waitFor(tab, fmt.Sprintf("store.head.now === %d", p.now))
-			settle(tab)
-		}
-		if minute%60 == 59 {
-			hours = append(hours, heap())
-		}
-	}
-	t.Logf("MB after each hour: %.1f", hours)
-	require.Less(t, hours[7], hours[0]*1.5+1)
 }

@@ -33,23 +33,26 @@ func (l *Ledger) blame(p *picture.Picture) func(*picture.Job, Entry) string {
 	if last == nil {
 		return func(*picture.Job, Entry) string { return "" }
 	}
-	earlier := map[backfill.JobID]*picture.Job{}
-	for i := range last.Jobs {
-		earlier[last.Jobs[i].ID] = &last.Jobs[i]
-	}
-	var on map[backfill.SlotID][]*picture.Job // who is on each slot now
+	var earlier map[backfill.JobID]*picture.Job // nil: nobody was delayed yet
+	var on map[backfill.SlotID][]*picture.Job   // who is on each slot now
 	return func(j *picture.Job, before Entry) string {
-		old := earlier[j.ID]
-		if old == nil || !old.Start.Known || !before.Start.Known || !j.Told().Known || j.Told().At-before.Start.At < leastDelay {
+		if !before.Start.Known || !j.Told().Known || j.Told().At-before.Start.At < leastDelay {
 			return ""
 		}
-		if on == nil {
-			on = map[backfill.SlotID][]*picture.Job{}
+		if earlier == nil {
+			earlier, on = map[backfill.JobID]*picture.Job{}, map[backfill.SlotID][]*picture.Job{}
+			for i := range last.Jobs {
+				earlier[last.Jobs[i].ID] = &last.Jobs[i]
+			}
 			for i := range p.Jobs {
 				for _, at := range p.Jobs[i].At {
 					on[at.Slot] = append(on[at.Slot], &p.Jobs[i])
 				}
 			}
+		}
+		old := earlier[j.ID]
+		if old == nil || !old.Start.Known {
+			return ""
 		}
 		return l.explain(j, old, before, p, on, earlier)
 	}

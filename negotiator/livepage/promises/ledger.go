@@ -63,10 +63,10 @@ type told struct {
 
 // came is a start that came, and what was told of it at some time before.
 type came struct {
-	job, owner              string
-	at, told, started       int64
-	low, high               picture.Moment
-	ranged, arrival, latest bool
+	job, owner        string
+	at, told, started int64
+	low, high         picture.Moment
+	ranged, arrival   bool
 }
 
 // New returns an empty ledger.
@@ -193,7 +193,7 @@ func (l *Ledger) start(j *picture.Job, t *told) {
 		}
 		l.came = append(l.came, came{
 			job: t.job, owner: t.owner, at: e.At, told: e.Start.At, started: started, low: e.Low, high: e.High,
-			ranged: e.Low.Known, arrival: i == 0, latest: i == len(t.entries)-1,
+			ranged: e.Low.Known, arrival: i == 0,
 		})
 	}
 	l.came = l.came[max(0, len(l.came)-mostCame):]
