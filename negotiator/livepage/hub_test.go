@@ -87,8 +87,10 @@ func TestPace(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		synctest.Wait()
+		h.mu.Lock()
 		shown := h.version - 100
 		bytes := shown * 200 * len(h.kept[len(h.kept)-1].event)
+		h.mu.Unlock() // a picture is shown later, too
 		rate := bytes / int(time.Since(began)/time.Second)
 		require.Less(t, rate, bytesASecond)
 		require.Greater(t, shown, 5, "still some a second")
