@@ -4,12 +4,16 @@ BUF = v1.75.0
 PROTOC_GEN_GO = v1.36.12
 PROTOC_GEN_GO_GRPC = v1.6.2
 PROTOC_GEN_GO_VTPROTO = v0.6.1-0.20250313105119-ba97887b0a25
+NFPM = v2.48.0
+CYCLONEDX = v1.10.0
 
 # Tools are kept by version outside the tree, where every checkout finds them.
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/condor-backfill
 # A linter reads the code of no newer Go than it was built with.
 LINT = $(TOOLS)/golangci-lint-$(GOLANGCI_LINT)-$(shell go env GOVERSION)
 PROTO = $(TOOLS)/proto-$(BUF)-$(PROTOC_GEN_GO)-$(PROTOC_GEN_GO_GRPC)-$(PROTOC_GEN_GO_VTPROTO)
+# What packs releases also gets into their bytes.
+PACK = $(TOOLS)/pack-$(NFPM)-$(CYCLONEDX)-$(shell go env GOVERSION)
 
 # TEST runs tests: go test, or bin/retry-tests, which tries once more what failed.
 TEST ?= go test
@@ -17,9 +21,10 @@ FUZZTIME ?= 10s
 PKG ?= ./negotiator/... ./plugins/...
 SEED ?= 1
 REF ?= HEAD
+DIST ?= dist
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
-.PHONY: help build test race pool slowest lint fmt fuzz stress soak bench identical proto baseline tools ci
+.PHONY: help build test race pool slowest lint fmt fuzz stress soak bench identical proto baseline tools pack release twice ci
 
 help: ## which target answers which question, and how long it takes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +94,14 @@ baseline: $(PROTO) ## make the protocol as it is the last released one
 
 tools: $(LINT) $(PROTO) ## install what lint and proto need, outside the tree
 
+release: $(PACK) ## what do users get? archives, packages and lists of parts of the last commit, into dist/ (four minutes)
+	PATH="$(PACK):$$PATH" .ci/release $(DIST)
+
+twice: $(PACK) ## does everybody who builds a release get the same bytes? (ten minutes)
+	PATH="$(PACK):$$PATH" .ci/release-twice
+
+pack: $(PACK) ## install what releases are packed with, outside the tree
+
 ci: ## may it land? what continuous integration runs (eight minutes with empty caches)
 	bash .ci/run
 
@@ -107,4 +120,10 @@ $(PROTO):
 	go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO) && \
 	go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC) && \
 	go install github.com/planetscale/vtprotobuf/cmd/protoc-gen-go-vtproto@$(PROTOC_GEN_GO_VTPROTO) && \
+	{ mv -T $$part $@ 2>/dev/null || rm -r $$part; } && [ -d $@ ]
+
+$(PACK):
+	mkdir -p $(TOOLS) && part=$$(mktemp -d $@.XXXX) && export GOBIN=$$part && \
+	go install -trimpath github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM) && \
+	go install -trimpath github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX) && \
 	{ mv -T $$part $@ 2>/dev/null || rm -r $$part; } && [ -d $@ ]

@@ -52,7 +52,8 @@ var helpTexts = withSettings(cli.Texts{
 	"accounting_log": "The file of HTCondor's negotiator; ACCOUNTANT_DATABASE_FILE by default, or else " +
 		"Accountantnew.log in SPOOL.",
 	"setup_move_accounting": "Have usage and priorities move along, by import-accounting or export-accounting, while no " +
-		"negotiator runs.",
+		"negotiator runs. Those that came along by --live also go back by themselves.",
+	"setup_restart": "Start anew what is set up, by this program: after an update.",
 	"accounting_wait": "How long to wait for a negotiator that is about to end; condor_off does not wait for it. Default: " +
 		"15s.",
 	"accounting_state": "The folder of our state; BACKFILL_STATE by default.",

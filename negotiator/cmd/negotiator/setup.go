@@ -27,8 +27,9 @@ type setupCommand struct {
 	Observe        bool          `xor:"mode" help:"Plan beside HTCondor's own negotiator, and match nothing."`
 	Live           bool          `xor:"mode" help:"Take the place of HTCondor's own negotiator."`
 	Back           bool          `xor:"mode" help:"Put HTCondor's own negotiator back, alone."`
+	Restart        bool          `xor:"mode" help:"${setup_restart}"`
 	DryRun         bool          `help:"Say what would be done, and do nothing."`
-	MoveAccounting bool          `help:"${setup_move_accounting}"`
+	MoveAccounting *bool         `negatable:"" help:"${setup_move_accounting}"`
 	Patience       time.Duration `default:"2m" placeholder:"TIME" help:"${setup_patience}"`
 	JSON           bool          `name:"json" help:"Print what was done as one JSON object."`
 }
@@ -59,8 +60,10 @@ func (c *setupCommand) Run(unhurried cli.Unhurried) error {
 		mode = setup.Observe
 	case c.Live:
 		mode = setup.Live
+	case c.Restart:
+		mode = setup.Same
 	case !c.Back:
-		return cli.Bad(errors.New("say what is to be: --observe, --live or --back"))
+		return cli.Bad(errors.New("say what is to be: --observe, --live, --back or --restart"))
 	}
 	if c.Patience <= 0 {
 		return cli.Bad(fmt.Errorf("--patience %v: must be more than 0", c.Patience))

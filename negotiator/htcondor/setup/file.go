@@ -17,11 +17,13 @@ import (
 // Mode is what the central manager is set up for.
 type Mode string
 
-// The modes: HTCondor's own negotiator alone, ours beside it, and ours in its place.
+// The modes: HTCondor's own negotiator alone, ours beside it, and ours in its place. Same is whichever of
+// them is set up: what works by it is started anew, after an update.
 const (
 	Stock   Mode = "stock"
 	Observe Mode = "observe"
 	Live    Mode = "live"
+	Same    Mode = "same"
 )
 
 // fileName is the name of the one file that is written. HTCondor reads the files of a folder in the
@@ -30,14 +32,16 @@ const fileName = "zz-backfill.conf"
 
 // The file begins with who wrote it, and what the rest must hash to if nobody has edited it since.
 const (
-	written = "# Written by negotiator setup --%s, and removed by negotiator setup --back. Settings of your own belong\n" +
+	written = "# Written by negotiator setup --%s%s, and removed by negotiator setup --back. Settings of your own belong\n" +
 		"# into another file of this folder, such as 60-backfill.conf: setup touches no file that was edited.\n" +
 		"# checksum: %s\n"
 	checksum = "# checksum: "
+	// along is in the first line if the accounting moved along, so that it also moves back.
+	along = " --move-accounting"
 )
 
 var (
-	byMode = regexp.MustCompile(`^# Written by negotiator setup --(observe|live),`)
+	byMode = regexp.MustCompile(`^# Written by negotiator setup --(observe|live)( --move-accounting)?,`)
 	// assigned matches a line of the template that sets a knob, in force or not.
 	assigned = regexp.MustCompile(`^#?([A-Za-z_][A-Za-z_.]*) = `)
 )
@@ -65,8 +69,9 @@ func (s *Setup) knobs(m Mode) []string {
 const observer = "BACKFILL_OBSERVER"
 
 // content returns the file for a mode; "" for [Stock], which needs none. It is the template with only
-// those lines in force that the mode needs: other settings stay where the administrator has them.
-func (s *Setup) content(m Mode) string {
+// those lines in force that the mode needs: other settings stay where the administrator has them. It says
+// whether the accounting moved along.
+func (s *Setup) content(m Mode, moved bool) string {
 	if m == Stock {
 		return ""
 	}
@@ -87,7 +92,11 @@ func (s *Setup) content(m Mode) string {
 		lines[i] = line
 	}
 	body := strings.Join(lines, "\n")
-	return fmt.Sprintf(written, m, hash(body)) + body
+	option := ""
+	if moved {
+		option = along
+	}
+	return fmt.Sprintf(written, m, option, hash(body)) + body
 }
 
 func hash(body string) string {
@@ -95,24 +104,30 @@ func hash(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// read returns the file and the mode that it sets up; no file is [Stock]. An error is bad input: the
-// file is not as setup wrote it.
-func read(path string) (string, Mode, error) {
+// current is what the file is now: its text, the mode that it sets up, and whether the accounting moved along.
+type current struct {
+	text  string
+	mode  Mode
+	moved bool
+}
+
+// read returns the file; none is [Stock]. An error is bad input: the file is not as setup wrote it.
+func read(path string) (current, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", Stock, nil
+		return current{mode: Stock}, nil
 	}
 	if err != nil {
-		return "", Stock, err
+		return current{}, err
 	}
 	head, rest, _ := strings.Cut(string(text), checksum)
 	sum, body, _ := strings.Cut(rest, "\n")
 	mode := byMode.FindStringSubmatch(head)
 	if mode == nil || sum != hash(body) {
-		return "", Stock, fmt.Errorf("%s is not as negotiator setup wrote it: move what was added to another file of "+
+		return current{}, fmt.Errorf("%s is not as negotiator setup wrote it: move what was added to another file of "+
 			"that folder, such as 60-backfill.conf, delete %[1]s, and run this again", path)
 	}
-	return string(text), Mode(mode[1]), nil
+	return current{string(text), Mode(mode[1]), mode[2] != ""}, nil
 }
 
 // write replaces the file, whole or not at all; without content it removes it.

@@ -1,11 +1,17 @@
 package setup
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator/cli"
@@ -109,10 +115,14 @@ func (s *Setup) late(ctx context.Context, m Mode, failed error) error {
 // negotiator before, and starts the one that is configured then. Between them, while no negotiator runs,
 // it runs one more command, if there is one.
 func (s *Setup) replace(ctx context.Context, restart bool, between []string) error {
+	daemon := "negotiator"
+	if s.report.Again && s.report.Is == Observe {
+		daemon, restart = strings.ToLower(observer), true
+	}
 	steps := [][]string{
-		{"condor_off", "-daemon", "negotiator"},
+		{"condor_off", "-daemon", daemon},
 		{"condor_reconfig"},
-		{"condor_on", "-daemon", "negotiator"},
+		{"condor_on", "-daemon", daemon},
 	}
 	switch {
 	case !restart:
@@ -121,20 +131,42 @@ func (s *Setup) replace(ctx context.Context, restart bool, between []string) err
 		steps = slices.Insert(steps, 1, between)
 	}
 	for _, step := range steps {
-		s.did("run %s", strings.Join(step, " "))
-		if s.DryRun {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
+		if err := s.run(ctx, step); err != nil {
 			return err
 		}
-		s.told = true // whatever comes of it
-		if _, err := s.Tool(ctx, step[0], step[1:]...); err != nil {
-			return err
-		}
-		s.report.Moved = s.report.Moved || step[0] == s.Program
 	}
 	return nil
+}
+
+// run does a step, a command, and notes it.
+func (s *Setup) run(ctx context.Context, step []string) error {
+	s.did("run %s", strings.Join(step, " "))
+	if s.DryRun {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.told = true // whatever comes of it
+	_, err := s.Tool(ctx, step[0], step[1:]...)
+	s.report.Moved = s.report.Moved || err == nil && step[0] == s.Program
+	return err
+}
+
+// asleep reports whether condor_master is known not to run on this machine: it locks a file while it does.
+func asleep(c *condorconfig.Config) bool {
+	folder := c.Text("LOCK")
+	if folder == "" {
+		return false
+	}
+	held, err := os.Open(cmp.Or(c.Text("MASTER_INSTANCE_LOCK"), filepath.Join(folder, "InstanceLock")))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer held.Close() //nolint:errcheck // only looked at
+	lock := syscall.Flock_t{Type: syscall.F_WRLCK}
+	err = syscall.FcntlFlock(held.Fd(), syscall.F_GETLK, &lock)
+	return err == nil && lock.Type == syscall.F_UNLCK
 }
 
 // notLending returns the machines, in order, with a slot whose START does not heed leases. This machine

@@ -19,6 +19,9 @@ type Report struct {
 	// Name and Policy are of the negotiator that works now; HTCondor's own has no policy.
 	Name   string `json:"name"`
 	Policy string `json:"policy"`
+	// Again says that the same was to start anew, and Down that HTCondor does not run here.
+	Again bool `json:"again,omitempty"`
+	Down  bool `json:"down,omitempty"`
 	// Moved says that usage and priorities moved along.
 	Moved bool `json:"accounting_moved"`
 	// NotLending are machines whose START does not heed leases, in order.
@@ -48,6 +51,10 @@ func (r Report) Words() string {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	switch {
+	case r.Again && r.Is == Stock:
+		line("Nothing is to do: no negotiator of ours is set up here.")
+	case r.Down:
+		line("HTCondor does not run on this machine: the %s will be at work when it starts.", titles[r.Is])
 	case r.Did == nil:
 		line("Nothing is to do: the %s is at work.", titles[r.Is])
 	case r.DryRun && r.Lines != nil:

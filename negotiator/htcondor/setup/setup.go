@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -26,8 +27,9 @@ type Setup struct {
 	UID int
 	// Patience is how long a negotiator may take until its first cycle has ended.
 	Patience time.Duration
-	// Accounting has usage and priorities move along with the pool, by commands of Program.
-	Accounting bool
+	// Accounting has usage and priorities move along with the pool, by commands of Program; nil: back, if
+	// they came along.
+	Accounting *bool
 	// DryRun has everything looked at and told, and nothing changed.
 	DryRun bool
 	// Say is told each step as it is done; nil: nobody is.
@@ -40,6 +42,7 @@ type Setup struct {
 	executes   bool // this machine runs jobs, too
 	ownDaemons bool // DC_DAEMON_LIST is set by others
 	told       bool // condor_master knows of the change
+	moves      bool // usage and priorities move along
 	report     Report
 }
 
@@ -73,15 +76,35 @@ func (s *Setup) to(ctx context.Context, m Mode) error {
 
 // toFrom does as [Setup.To] says, from the configuration as it is, which nobody else changes meanwhile.
 func (s *Setup) toFrom(ctx context.Context, m Mode, c *condorconfig.Config) error {
-	before, former, err := read(s.path)
+	before, err := read(s.path)
 	if err != nil {
 		return cli.Bad(err)
+	}
+	again := m == Same
+	if again {
+		m = before.mode
+	}
+	s.report.Was, s.report.Is, s.report.File = before.mode, m, s.path
+	s.report.Again, s.report.Down = again, asleep(c)
+	if again && (m == Stock || s.report.Down) {
+		return nil // nothing is set up, or it will start with HTCondor
+	}
+	if s.report.Down && m != Stock {
+		return errors.New("HTCondor does not run on this machine: start it, and run this again")
+	}
+	if s.Accounting == nil {
+		s.moves = before.moved && m != Live
+	} else {
+		s.moves = *s.Accounting
 	}
 	list, _ := c.Setting("DC_DAEMON_LIST")
 	// Version 23.9 takes all that comes after a + for one name, so nothing can be added there.
 	s.ownDaemons = strings.Trim(list.Value, "+ ") != "" && !s.wrote(list)
-	content := s.content(m)
-	s.report.Was, s.report.File, s.report.Lines = former, s.path, inForce(content)
+	content := s.content(m, before.moved && m == before.mode || s.moves && before.mode != Live)
+	s.report.Lines = inForce(content)
+	if m == Stock && s.report.Down {
+		return s.away(ctx, before)
+	}
 	one, there, err := s.atWork(ctx, m, time.Time{})
 	if there && m == Observe { // beside the negotiator that matches
 		_, there, err = s.atWork(ctx, Stock, time.Time{})
@@ -89,8 +112,8 @@ func (s *Setup) toFrom(ctx context.Context, m Mode, c *condorconfig.Config) erro
 	if err != nil {
 		return fmt.Errorf("the pool does not answer: is HTCondor up? %w", err)
 	}
-	if !there || before != content {
-		if one, err = s.change(ctx, m, before, content); err != nil {
+	if !there || before.text != content || again {
+		if one, err = s.change(ctx, m, before.text, content); err != nil {
 			return err
 		}
 	}
@@ -128,7 +151,7 @@ func (s *Setup) change(ctx context.Context, m Mode, before, content string) (fou
 		}
 	}
 	undo := context.WithoutCancel(ctx)
-	s.Accounting = false // the negotiator that comes back has its own, as it left it
+	s.moves = false // the negotiator that comes back has its own, as it left it
 	s.Patience = max(s.Patience, toPutBack)
 	wrong := s.put(before)
 	if wrong == nil && s.told {
@@ -194,15 +217,29 @@ func (s *Setup) handOver(ctx context.Context, former, m Mode) (found, error) {
 	}
 	one, err := s.await(ctx, pools(m), since(restart))
 	if err == nil && m == Observe {
-		return s.await(ctx, Observe, since(former != Observe))
+		return s.await(ctx, Observe, since(former != Observe || s.report.Again))
 	}
 	return one, err
+}
+
+// away takes the file away while HTCondor is down: its own negotiator comes up with it. The accounting
+// moves back before.
+func (s *Setup) away(ctx context.Context, before current) error {
+	if before.mode == Stock {
+		return nil
+	}
+	if back := s.moving(before.mode, Stock); back != nil {
+		if err := s.run(ctx, back); err != nil {
+			return err
+		}
+	}
+	return s.put("")
 }
 
 // moving returns the command that has usage and priorities move along, nil if there is none.
 func (s *Setup) moving(former, m Mode) []string {
 	switch {
-	case !s.Accounting || pools(former) == pools(m):
+	case !s.moves || pools(former) == pools(m):
 		return nil
 	case m == Live:
 		return []string{s.Program, "import-accounting"}

@@ -100,18 +100,21 @@ func TestTheFile(t *testing.T) {
 	s.executes = true
 	for _, m := range []Mode{Live, Observe} {
 		var names []string
-		for _, line := range inForce(s.content(m)) {
+		for _, line := range inForce(s.content(m, false)) {
 			name, _, _ := strings.Cut(line, " = ")
 			names = append(names, name)
 		}
 		require.ElementsMatch(t, s.knobs(m), names, "each of them is in the template")
-		require.NoError(t, write(path, s.content(m)))
-		content, mode, err := read(path)
+		require.NoError(t, write(path, s.content(m, false)))
+		there, err := read(path)
 		require.NoError(t, err)
-		require.Equal(t, m, mode)
-		require.Equal(t, s.content(m), content)
+		require.Equal(t, current{s.content(m, false), m, false}, there)
+		require.NoError(t, write(path, s.content(m, true)))
+		there, err = read(path)
+		require.NoError(t, err)
+		require.Equal(t, current{s.content(m, true), m, true}, there)
 	}
-	require.Contains(t, s.content(Live), "\n"+condorconfig.StartLine+"\n")
+	require.Contains(t, s.content(Live, false), "\n"+condorconfig.StartLine+"\n")
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o644), info.Mode())
@@ -119,16 +122,16 @@ func TestTheFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 
-	for _, edited := range []string{s.content(Live) + "X = 1\n", "", "NEGOTIATOR = /x\n", strings.Replace(s.content(Live), "live", "x", 1)} {
+	for _, edited := range []string{s.content(Live, false) + "X = 1\n", "", "NEGOTIATOR = /x\n", strings.Replace(s.content(Live, false), "live", "x", 1)} {
 		require.NoError(t, os.WriteFile(path, []byte(edited), 0o600))
-		_, _, err = read(path)
+		_, err = read(path)
 		require.ErrorContains(t, err, "is not as negotiator setup wrote it")
 	}
 	require.NoError(t, write(path, ""))
 	require.NoError(t, write(path, ""), "it is gone already")
-	_, mode, err := read(path)
+	there, err := read(path)
 	require.NoError(t, err)
-	require.Equal(t, Stock, mode)
+	require.Equal(t, current{mode: Stock}, there)
 }
 
 // TestInterrupted: whoever interrupts gets back what was, and the error says so.
@@ -227,7 +230,7 @@ func TestTwoAtOnce(t *testing.T) {
 // TestAccountingMovesAlong: while no negotiator runs, and in no other step; not when all is put back.
 func TestAccountingMovesAlong(t *testing.T) {
 	s := manager(t)
-	s.Accounting, s.DryRun = true, true
+	s.moves, s.DryRun = true, true
 	for _, change := range []struct {
 		from, to Mode
 		command  string
@@ -251,7 +254,7 @@ func TestAccountingMovesAlong(t *testing.T) {
 	require.Nil(t, s.moving(Stock, Observe))
 
 	s = manager(t)
-	s.Accounting = true
+	s.Accounting = new(true)
 	tool, moved := s.Tool, 0
 	s.Tool = func(ctx context.Context, name string, args ...string) (string, error) {
 		if name == s.Program {
