@@ -26,6 +26,8 @@
 //	grafana/backfill.json  a dashboard for Grafana
 //	prometheus/*.yml       alerts for Prometheus with their tests, and an example of how
 //	                       it scrapes the negotiator
+//	packages/              what .deb and .rpm packages are made of, and do when they
+//	                       come and go
 //
 // Read one of those that are built in with
 //

@@ -39,6 +39,8 @@ func (*setupCommand) Help() string {
 	return `Run it on the pool's central manager, as root or as the user that HTCondor runs as. It writes one file
 into the last folder of LOCAL_CONFIG_DIR (--back removes it), and runs condor_off, condor_reconfig and
 condor_on. Running jobs go on. Settings of yours, such as BACKFILL_POLICY, belong into another file.
+After an update of the program, --restart starts what is set up anew. While HTCondor is down, --back
+only removes the file.
 
 Examples:
   negotiator setup --live --dry-run
