@@ -171,6 +171,7 @@ func TestPackage(t *testing.T) {
 	p.must("apt-get", "install", "-y", older)
 	byHand := p.Dir + "/etc/condor/config.d/60-backfill.conf"
 	require.NoError(t, os.WriteFile(byHand, []byte("NEGOTIATOR = /usr/bin/negotiator\n"), 0o600))
+	require.Contains(t, p.must("dpkg", "-i", older), "start it anew by hand: condor_restart -daemon negotiator")
 	out, err := p.patient("dpkg", "-r", name)
 	require.Error(t, err)
 	require.Contains(t, out, "was not set by negotiator setup: take that line out first")
