@@ -80,37 +80,78 @@ func isClock(text string) bool {
 	return err == nil
 }
 
-// Drain asks for drains, or their end, and returns what becomes of the slots.
+// Drain asks for drains, or their end, and returns what becomes of the slots. If there are several
+// negotiators, each slot is drained by whose it is.
 func (p Pool) Drain(ctx context.Context, r drains.Request) ([]drains.Listed, error) {
-	n, err := p.find(ctx)
+	all, err := p.find(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if len(all) == 1 {
+		return drainAt(ctx, all[0], r)
+	}
+	var done []drains.Listed
+	var failed []error
+	for _, slot := range r.Slots {
+		one := r
+		one.Slots = []string{slot}
+		var strange error
+		known := false
+		for _, n := range all {
+			listed, wrong := drainAt(ctx, n, one)
+			switch {
+			case wrong == nil:
+				done, known = append(done, listed...), true
+			case cli.Code(wrong) == cli.BadInput: // it may be another's
+				strange = wrong
+			default:
+				failed = append(failed, fmt.Errorf("%s, of %s: %w", slot, n.name, wrong))
+			}
+		}
+		if !known && strange != nil {
+			failed = append(failed, strange)
+		}
+	}
+	return done, errors.Join(failed...)
+}
+
+// drainAt asks one negotiator for drains.
+func drainAt(ctx context.Context, n asked, r drains.Request) ([]drains.Listed, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
-	return readDrains(n.Drain(ctx, string(text)))
+	listed, err := readDrains(n.Drain(ctx, string(text)))
+	if err != nil {
+		return nil, silent(err)
+	}
+	return listed, nil
 }
 
-// Drains asks which slots are drained.
-func (p Pool) Drains(ctx context.Context) ([]drains.Listed, error) {
-	n, err := p.find(ctx)
+// Drains asks which slots are drained. A [*PartialError] comes with what the other negotiators
+// answered.
+func (p Pool) Drains(ctx context.Context) (all []drains.Listed, _ error) {
+	told, partial, err := askAll(ctx, p, func(ctx context.Context, n client.Negotiator) ([]drains.Listed, error) {
+		return readDrains(n.Drains(ctx))
+	})
 	if err != nil {
 		return nil, err
 	}
-	return readDrains(n.Drains(ctx))
+	for _, t := range told {
+		all = append(all, t.items...)
+	}
+	return all, partial
 }
 
 // readDrains reads a reply about drains.
 func readDrains(reply client.Reply, err error) (all []drains.Listed, _ error) {
 	switch {
 	case err != nil:
-		return nil, silent(err)
+		return nil, err
 	case reply.Bad != "":
-		return nil, cli.Bad(errors.New(reply.Bad))
+		return nil, &failedError{cli.Bad(errors.New(reply.Bad))}
 	case reply.Failed != "":
-		return nil, errors.New(reply.Failed)
+		return nil, &failedError{errors.New(reply.Failed)}
 	}
 	if err = json.Unmarshal([]byte(reply.Answer), &all); err != nil {
 		return nil, fmt.Errorf("the negotiator's answer cannot be read: %s", inwords.JSON(err))

@@ -17,7 +17,7 @@ import (
 
 // Explained is all that the negotiator of a real pool tells about a job.
 type Explained struct {
-	daemon.JobForecast
+	Told
 	SlotsInPool   int64           `json:"slots_in_pool"`
 	SlotsMatching int64           `json:"slots_matching"`
 	SlotsRefusing int64           `json:"slots_refusing"`
@@ -65,7 +65,7 @@ func ReadExplained(ads []*classad.ClassAd) []Explained {
 }
 
 func readExplained(ad *classad.ClassAd) Explained {
-	e := Explained{JobForecast: daemon.ReadJobForecast(ad, time.Local), Clauses: []clause{}}
+	e := Explained{Told: Told{JobForecast: daemon.ReadJobForecast(ad, time.Local)}, Clauses: []clause{}}
 	e.SlotsInPool, _ = ad.Int("SlotsInPool")
 	e.SlotsMatching, _ = ad.Int("SlotsMatching")
 	e.SlotsRefusing, _ = ad.Int("SlotsRefusing")
@@ -104,9 +104,9 @@ func readExplained(ad *classad.ClassAd) Explained {
 // several jobs it lists the start times.
 func Explanation(job string, all []Explained) string {
 	if cluster, _, _ := strings.Cut(job, "@"); len(all) > 1 && !strings.Contains(cluster, ".") {
-		plans := make([]daemon.JobForecast, len(all))
+		plans := make([]Told, len(all))
 		for i, e := range all {
-			plans[i] = e.JobForecast
+			plans[i] = e.Told
 		}
 		return StartTimes(plans, 0) + fmt.Sprintf(" all that is known of one: negotiator explain %s\n",
 			cli.Line(all[0].Job))
@@ -137,6 +137,9 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 			fmt.Fprintf(out, "  %-16s %s\n", label, cli.Line(text))
 		}
 	}
+	if e.Negotiator != "" {
+		line("told by", bare(e.Negotiator))
+	}
 	switch e.Situation {
 	case "runs":
 		line("started", moment(e.Start, zone))
@@ -154,6 +157,9 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	}
 	line(on, e.Slots)
 	line("behind", e.Behind)
+	for _, x := range e.Elsewhere {
+		line("elsewhere", x.tell(zone))
+	}
 	if e.FallbackInUse != "" {
 		line("policy", "given up, as it failed too often; "+e.FallbackInUse+" decides")
 	}

@@ -15,9 +15,9 @@ func TestAccuracyTable(t *testing.T) {
  arrival     4  1m0s          1h0m0s     25 %          75 %           50 % of 2
  head        2  9s            10s
  later       0
-`, Accuracy([]daemon.Accuracy{
-		{Told: "arrival", Jobs: 4, Ranged: 2, Median: 60, P90: 3600, Minute: &near, TenMinutes: &less, Within: 0.5},
-		{Told: "head", Jobs: 2, Median: 9, P90: 10},
-		{Told: "later", Minute: &near, TenMinutes: &less},
+`, AccuracyTable([]Accuracy{
+		{Accuracy: daemon.Accuracy{Told: "arrival", Jobs: 4, Ranged: 2, Median: 60, P90: 3600, Minute: &near, TenMinutes: &less, Within: 0.5}},
+		{Accuracy: daemon.Accuracy{Told: "head", Jobs: 2, Median: 9, P90: 10}},
+		{Accuracy: daemon.Accuracy{Told: "later", Minute: &near, TenMinutes: &less}},
 	}))
 }

@@ -17,6 +17,7 @@ import (
 // explainCommand is negotiator explain.
 type explainCommand struct {
 	Job  string `arg:"" help:"The job, such as 1.23, or a cluster of jobs, such as 1, of a real pool."`
+	Name string `group:"Ask a running negotiator" placeholder:"NAME" help:"${ask_name}"`
 	JSON bool   `group:"Ask a running negotiator" name:"json" help:"Print JSON: an array; with --at one object."`
 	atFlag
 	poolFlags
@@ -31,12 +32,14 @@ type atFlag struct {
 
 // Help is shown below the usage.
 func (*explainCommand) Help() string {
-	return `Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
+	return `Without --at the negotiator at work in the pool of this machine's HTCondor is asked; if several are,
+each for slots of its own, all of them, and a job is told by who starts it first.
 
 Examples:
   negotiator explain 12.0
   negotiator explain 12
   negotiator explain 12.0@schedd.site --json
+  negotiator explain 12.0 --name east
   negotiator explain 12.0 --pool htcondor://cm.site:9618 --token condor.token
   negotiator explain 1.23 --at 60 --policy conservative
 
@@ -49,8 +52,9 @@ type startTimesCommand struct {
 	Owner string `group:"Ask a running negotiator" help:"List this user's jobs alone."`
 	Limit int    `group:"Ask a running negotiator" placeholder:"N" help:"List the first N jobs of the queue."`
 
-	Accuracy bool `group:"Ask a running negotiator" help:"Tell how true the start times were of jobs that have started."`
-	JSON     bool `group:"Ask a running negotiator" name:"json" help:"Print a JSON array."`
+	Accuracy bool   `group:"Ask a running negotiator" help:"Tell how true the start times were of jobs that have started."`
+	Name     string `group:"Ask a running negotiator" placeholder:"NAME" help:"${ask_name}"`
+	JSON     bool   `group:"Ask a running negotiator" name:"json" help:"Print a JSON array."`
 	atFlag
 	poolFlags
 }
@@ -76,7 +80,8 @@ func (f atFlag) check(ask bool) error {
 
 // Help is shown below the usage.
 func (*startTimesCommand) Help() string {
-	return `Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
+	return `Without --at the negotiator at work in the pool of this machine's HTCondor is asked; if several are,
+each for slots of its own, all of them, and a job is told by who starts it first.
 
 Examples:
   negotiator start-times
@@ -128,11 +133,8 @@ func (c *explainCommand) Run(ctx context.Context) error {
 		return cli.Bad(err)
 	}
 	if asks {
-		all, failed := ask.Pool{Source: c.source()}.Explain(ctx, c.Job)
-		if failed != nil {
-			return failed
-		}
-		return answer(c.JSON, all, func() string { return ask.Explanation(c.Job, all) })
+		all, failed := c.asked(c.Name).Explain(ctx, c.Job)
+		return answerOf(failed, c.JSON, all, func() string { return ask.Explanation(c.Job, all) })
 	}
 	p, err := prepareQuestion(ctx, c.source(), "warn", nil)
 	if err != nil {
@@ -180,19 +182,31 @@ func (c *startTimesCommand) Run(ctx context.Context) error {
 
 // ask asks a real pool.
 func (c *startTimesCommand) ask(ctx context.Context) error {
-	pool := ask.Pool{Source: c.source()}
+	pool := c.asked(c.Name)
 	if c.Accuracy {
 		all, err := pool.Accuracy(ctx)
 		if err != nil {
 			return err
 		}
-		return answer(c.JSON, all, func() string { return ask.Accuracy(all) })
+		return answer(c.JSON, all, func() string { return ask.AccuracyTable(all) })
 	}
 	all, err := pool.StartTimes(ctx, c.Owner)
-	if err != nil {
+	return answerOf(err, c.JSON, cli.First(all, c.Limit), func() string { return ask.StartTimes(all, c.Limit) })
+}
+
+// asked is the real pool whose negotiator of this name is asked; "": all of ours are.
+func (c *poolFlags) asked(name string) ask.Pool {
+	return ask.Pool{Source: c.source(), Name: name, Note: func(text string) {
+		_, _ = fmt.Fprintf(os.Stderr, "negotiator: %s\n", cli.Line(text)) // nobody may be there to read
+	}}
+}
+
+// answerOf prints what negotiators answer, also if some of them did not (the error), which it returns.
+func answerOf(err error, asJSON bool, value any, text func() string) error {
+	if _, partial := errors.AsType[*ask.PartialError](err); err != nil && !partial {
 		return err
 	}
-	return answer(c.JSON, cli.First(all, c.Limit), func() string { return ask.StartTimes(all, c.Limit) })
+	return cmp.Or(answer(asJSON, value, text), err)
 }
 
 // answer prints an answer, as JSON or as text.

@@ -19,6 +19,7 @@ type drainCommand struct {
 	Until  string   `group:"What is asked for" placeholder:"T" help:"${drain_until}"`
 	Cancel bool     `group:"What is asked for" help:"End the drains of these slots, which take jobs again."`
 
+	Name string  `group:"Where to ask" placeholder:"NAME" help:"${ask_name}"`
 	JSON bool    `group:"Where to ask" name:"json" help:"Print a JSON array."`
 	At   *string `group:"Or look into a simulation, of what all flags below say" placeholder:"T" help:"${drain_at}"`
 	poolFlags
@@ -55,7 +56,7 @@ func (c *drainCommand) Run(ctx context.Context) error {
 	if len(c.Slots) == 0 {
 		return c.list(ctx, onReal)
 	}
-	now, clock, drain := backfill.Time(time.Now().Unix()), instant.OfPool(time.Local), ask.Pool{Source: c.source()}.Drain
+	now, clock, drain := backfill.Time(time.Now().Unix()), instant.OfPool(time.Local), c.asked(c.Name).Drain
 	if !onReal {
 		if c.Cancel {
 			return cli.Bad(errors.New("--cancel is of a real pool; a simulation (--at) has no drains but those that it is asked about"))
@@ -98,9 +99,6 @@ func (c *drainCommand) list(ctx context.Context, onReal bool) error {
 	case !onReal:
 		return cli.Bad(errors.New("a simulation (--at) has no drains to list: name a slot, and --by when it is to be empty"))
 	}
-	all, err := ask.Pool{Source: c.source()}.Drains(ctx)
-	if err != nil {
-		return err
-	}
-	return answer(c.JSON, all, func() string { return ask.DrainsTable(all, instant.OfPool(time.Local)) })
+	all, err := c.asked(c.Name).Drains(ctx)
+	return answerOf(err, c.JSON, all, func() string { return ask.DrainsTable(all, instant.OfPool(time.Local)) })
 }

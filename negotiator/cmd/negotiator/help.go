@@ -17,6 +17,7 @@ var helpTexts = withSettings(cli.Texts{
 	"estimates_opt":   "Option of the estimators, such as threshold=20; may be repeated.",
 	"ask_at": "Time of the simulation at which to look: a second of it, a Unix time or a date such as " +
 		"2026-03-01T12:00; without it, the pool's negotiator is asked.",
+	"ask_name": "The one negotiator to ask, by its name in the pool (condor_status -negotiator).",
 	"futures": "In how many futures starts are looked for, to tell the range of each; 1: no ranges. Default: the " +
 		"configuration's, 32.",
 	"futures_seed":           "Seed of the run times that are drawn for these futures.",

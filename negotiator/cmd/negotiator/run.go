@@ -154,7 +154,7 @@ func (c *runCommand) print(jobs []daemon.JobForecast) error {
 	if c.JSON {
 		return cli.JSON(os.Stdout, jobs)
 	}
-	_, err := os.Stdout.WriteString(ask.StartTimes(jobs, 0))
+	_, err := os.Stdout.WriteString(ask.StartTimes(ask.AsTold(jobs), 0))
 	return err
 }
 

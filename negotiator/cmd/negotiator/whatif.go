@@ -26,6 +26,7 @@ type whatIfCommand struct {
 	From      string            `group:"Other slots" placeholder:"T" help:"${what_if_from}"`
 	For       string            `group:"Other slots" placeholder:"TIME" help:"How long to drain, such as 4h."`
 
+	Name  string  `group:"Where to ask" placeholder:"NAME" help:"${ask_name}"`
 	JSON  bool    `group:"Where to ask" name:"json" help:"Print the answer as one JSON object."`
 	Pool  *string `group:"Where to ask" placeholder:"FILE" help:"${set_pool}"`
 	Token *string `group:"Where to ask" placeholder:"FILE" help:"${set_token}"`
@@ -59,7 +60,8 @@ known, a job is told the median of futures, with others who may arrive, and is c
 smaller and shorter ones; "as planned" says what is told by the plan.
 A file is a submit file, or a job's ad in any form, by what it holds. The job takes of the limits that
 it names; what of a submit file is not heeded is noted.
-Without --at the negotiator at work in the pool of this machine's HTCondor is asked.
+Without --at the negotiator at work in the pool of this machine's HTCondor is asked; if several are,
+all of them, and a job is answered for by who starts it first.
 
 Examples:
   negotiator what-if --cpus 16 --memory 64GiB --time 2h
@@ -89,7 +91,7 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.Bad(err)
 	}
-	now, clock, whatIf := backfill.Time(time.Now().Unix()), instant.OfPool(time.Local), ask.Pool{Source: flags.source()}.WhatIf
+	now, clock, whatIf := backfill.Time(time.Now().Unix()), instant.OfPool(time.Local), flags.asked(c.Name).WhatIf
 	if !onReal {
 		flags.InProcess = true // so that there can be more than one
 		p, wrong := prepareQuestion(ctx, flags.source(), "warn", job)
@@ -101,7 +103,10 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 			return err
 		}
 		clock = p.Clock()
-		whatIf = func(ctx context.Context, q whatif.Question) (*whatif.Answer, error) { return p.WhatIf(ctx, now, q) }
+		whatIf = func(ctx context.Context, q whatif.Question) (*ask.Answer, error) {
+			a, failed := p.WhatIf(ctx, now, q)
+			return &ask.Answer{Answer: a}, failed
+		}
 	}
 	q, err := c.words(job).Question(now, clock)
 	if err == nil {
@@ -114,11 +119,11 @@ func (c *whatIfCommand) Run(ctx context.Context) error {
 	if _, bad := errors.AsType[*whatif.BadQuestion](err); bad {
 		return cli.Bad(err)
 	}
-	if err != nil {
+	if a == nil || a.Answer == nil {
 		return err
 	}
 	a.Notes = append(notes, a.Notes...)
-	return answer(c.JSON, a, func() string { return ask.Describe(a, clock) })
+	return answerOf(err, c.JSON, a, func() string { return a.Describe(clock) })
 }
 
 // job is the job as the flags have it.

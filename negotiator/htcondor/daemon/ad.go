@@ -74,13 +74,13 @@ type status struct {
 // fallbackAttribute says in an ad who decides in the place of a policy that was given up.
 const fallbackAttribute = "BackfillFallbackInUse"
 
-// observeName begins the names of negotiators that match nothing, so that no other negotiator
+// ObserverName begins the names of negotiators that match nothing, so that no other negotiator
 // steps back because of them.
-const observeName = "backfill-observe@"
+const ObserverName = "backfill-observe@"
 
 // adType returns the type of our ad: that of a negotiator, or of one that only observes.
 func (s *status) adType() string {
-	if strings.HasPrefix(s.name, observeName) {
+	if strings.HasPrefix(s.name, ObserverName) {
 		return client.ObserverType
 	}
 	return client.NegotiatorType

@@ -211,7 +211,7 @@ func New(o Options) *Daemon {
 		d.o.Chooser = func() *auto.Chooser { return nil }
 	}
 	if o.Observe {
-		d.status.name = observeName + o.Host
+		d.status.name = ObserverName + o.Host
 	}
 	refused := o.Negotiator.Refused
 	d.o.Negotiator.Clock = time.Now

@@ -90,7 +90,7 @@ func (d *Daemon) without(ctx context.Context, others []observe.Other, atWork boo
 		return nil
 	}
 	for _, other := range others {
-		if other.Address == d.o.Address || strings.HasPrefix(other.Name, observeName) {
+		if other.Address == d.o.Address || strings.HasPrefix(other.Name, ObserverName) {
 			continue
 		}
 		if d.o.Answers(ctx, other.Address) {
@@ -163,7 +163,7 @@ func (d *Daemon) stepBack(ctx context.Context, rival *RivalError) error {
 		d.log.Error("NOTHING IS MATCHED: "+text, "asks_again_every", d.tryAgain)
 		d.rival, d.rivalSaid = text, time.Now()
 	}
-	d.rename(ctx, observeName+d.o.Host, rival.Error())
+	d.rename(ctx, ObserverName+d.o.Host, rival.Error())
 	d.beReady()
 	select {
 	case <-ctx.Done():

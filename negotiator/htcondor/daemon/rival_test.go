@@ -25,7 +25,7 @@ func TestRivals(t *testing.T) {
 	require.ErrorContains(t, found, "another negotiator, there at <127.0.0.2:1>, is at work")
 
 	for name, other := range map[string]observe.Other{
-		"an observer":                    {Name: observeName + "there", Address: "<127.0.0.2:1>"},
+		"an observer":                    {Name: ObserverName + "there", Address: "<127.0.0.2:1>"},
 		"itself":                         {Name: "here", Address: "<127.0.0.1:1>"},
 		"a dead one":                     {Name: "there", Address: "<127.0.0.1:9>"},
 		"our own ad of before a kill -9": {Name: "here", Address: "<127.0.0.1:9>", Ours: true},
@@ -58,7 +58,7 @@ func TestRivals(t *testing.T) {
 	w.deltas <- negotiator.Delta{Now: 1001, Submitted: []*negotiator.Job{w.job(3, 1, 10)}}
 	poll.Contains(t, "BackfillStopped", adOf(d))
 	name, _ := d.Ad().Text("Name")
-	require.Equal(t, observeName+"here", name)
+	require.Equal(t, ObserverName+"here", name)
 	require.Contains(t, log.String(), "NOTHING IS MATCHED: another negotiator, there")
 	require.NoError(t, end())
 	require.Len(t, w.acted, 1, "nothing after it came")
@@ -208,7 +208,7 @@ func TestRivalVanishes(t *testing.T) {
 	require.EqualValues(t, 1100, *second.Guarantee, "the promise stands")
 	require.NotContains(t, adOf(d)(), "BackfillStopped")
 	require.NoError(t, end())
-	require.Equal(t, []string{observeName + "here", "here", observeName + "here", "here"}, w.gone,
+	require.Equal(t, []string{ObserverName + "here", "here", ObserverName + "here", "here"}, w.gone,
 		"no ad is left behind")
 	require.Len(t, w.acted, 1, "nothing is started twice")
 }
