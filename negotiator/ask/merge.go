@@ -91,10 +91,13 @@ func onItsSlots(reason string) string {
 	return reason
 }
 
-// job names a job.
+// job names a job. Of one that it knows nothing of yet, a negotiator does not tell the schedd.
 type job struct{ schedd, name string }
 
-func jobOf(j daemon.JobForecast) job { return job{j.Schedd, j.Job} }
+func jobOf(j daemon.JobForecast) job {
+	name, schedd, _ := strings.Cut(j.Job, "@")
+	return job{cmp.Or(j.Schedd, schedd), name}
+}
 
 // said is what one negotiator says of a job, at this position of its answer.
 type said[T any] struct {
@@ -107,17 +110,31 @@ type said[T any] struct {
 // are named first.
 func byJob[T any](told []answered[T], forecast func(T) daemon.JobForecast) [][]said[T] {
 	var all [][]said[T]
+	var strange []said[T]
 	at := map[job]int{}
 	for _, answer := range told {
 		for i, item := range answer.items {
+			one := said[T]{answer.by, i, item}
 			name := jobOf(forecast(item))
 			n, known := at[name]
+			if name.schedd == "" {
+				strange = append(strange, one)
+				continue
+			}
 			if !known {
 				n = len(all)
 				at[name], all = n, append(all, nil)
 			}
-			all[n] = append(all[n], said[T]{answer.by, i, item})
+			all[n] = append(all[n], one)
 		}
+	}
+	for _, one := range strange {
+		name := jobOf(forecast(one.item)).name
+		n := slices.IndexFunc(all, func(group []said[T]) bool { return jobOf(forecast(group[0].item)).name == name })
+		if n < 0 {
+			n, all = len(all), append(all, nil)
+		}
+		all[n] = append(all[n], one)
 	}
 	for _, group := range all {
 		slices.SortStableFunc(group, func(a, b said[T]) int { return sooner(forecast(a.item), forecast(b.item)) })
@@ -174,7 +191,7 @@ next:
 	return all
 }
 
-// elsewhere says what a further negotiator would do with a job.
+// tell says what a further negotiator would do with a job.
 func (x Elsewhere) tell(zone *time.Location) string {
 	if x.Start != nil {
 		return bare(x.Negotiator) + " would start it at " + moment(x.Start, zone)

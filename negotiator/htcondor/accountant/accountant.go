@@ -23,6 +23,9 @@ type Accountant struct {
 	limits []LimitUse // of all concurrency limits that jobs named at the last [Bounds.Close], by name
 	unread error      // see Unread
 
+	standards []Standard     // to be taken over by the next Update
+	elsewhere map[string]Use // to be charged besides, see ChargeElsewhere
+
 	asked answers
 }
 
@@ -46,7 +49,8 @@ type account struct {
 	Real, Factor float64
 	aged         int64
 	Use          Use     // as of the last update
-	subtree      float64 // slot weight in use by a group and its subgroups
+	away         Use     // what it uses besides, of slots that others give away, as of then
+	subtree      float64 // slot weight in use by a group and its subgroups, and that used elsewhere
 	// Used and Weighted are the accumulated usage, in slot seconds and in slot-weight seconds.
 	// Begin and Last are the times of first and last use, as Unix times or 0.
 	Used, Weighted float64
@@ -161,6 +165,7 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 			r.Use = Use{}
 			a.touch(r)
 		}
+		r.away = Use{}
 	}
 	for _, g := range a.tree.all {
 		end(a.account(g.Name))
@@ -184,9 +189,11 @@ func (a *Accountant) Update(now time.Time, use map[string]Use) error {
 			r.Last = now.Unix() // condor_userprio shows how long ago that was
 		}
 	}
+	unfit := a.enterElsewhere()
 	a.leave()
 	a.sumGroups()
-	return errors.Join(out.Told("the account of what is used"), a.save())
+	unfit = errors.Join(out.Told("the account of what is used"), unfit, a.follow())
+	return errors.Join(unfit, a.save())
 }
 
 // check errs if nobody of this name can have this use.
@@ -207,23 +214,24 @@ func (a *Accountant) age(r *account, passed int64) {
 	if idle <= 0 {
 		return
 	}
-	weight := r.Use.Weight
+	use := r.charged()
+	weight := use.Weight
 	if r.isGroup {
 		weight = r.subtree
 	}
-	if r.Use == (Use{}) && weight == 0 {
+	if use == (Use{}) && weight == 0 {
 		r.settle(a.clock)
 		return
 	}
 	beta, now := math.Exp2(-float64(idle)/a.clock.HalfLife), a.clock.Updated
 	r.Real, r.aged = max(minPriority, r.Real*beta+weight*(1-beta)), a.clock.Elapsed
 	a.touch(r)
-	r.Used += float64(r.Use.Slots) * float64(passed)
-	r.Weighted += r.Use.Weight * float64(passed)
+	r.Used += float64(use.Slots) * float64(passed)
+	r.Weighted += use.Weight * float64(passed)
 	if r.Used > 0 && r.Begin == 0 {
 		r.Begin = now
 	}
-	if r.Use.Slots > 0 {
+	if use.Slots > 0 {
 		r.Last = now
 	}
 }
@@ -234,16 +242,23 @@ func (a *Accountant) sumGroups() {
 		g.used, g.subtreeUsed = 0, 0
 		own := a.account(g.Name)
 		own.settle(a.clock)
-		own.Use, own.subtree = Use{}, 0
+		own.Use, own.away, own.subtree = Use{}, Use{}, 0
 	}
 	for _, r := range a.active {
-		if r.isGroup || r.Use == (Use{}) {
+		if r.isGroup || r.charged() == (Use{}) {
 			continue
 		}
 		own := a.account(r.group.Name)
 		a.touch(own)
 		own.Use.Slots += r.Use.Slots
 		own.Use.Weight += r.Use.Weight
+		own.away.Slots += r.away.Slots
+		own.away.Weight += r.away.Weight
+		for g := r.group; g != nil; g = g.parent {
+			if g == r.group || g.parent != nil { // HTCondor's <none> is not a parent of the other groups here
+				a.account(g.Name).subtree += r.away.Weight
+			}
+		}
 		r.group.used += r.Use.Weight
 		for g := r.group; g != nil; g = g.parent {
 			g.subtreeUsed += r.Use.Weight
@@ -251,9 +266,10 @@ func (a *Accountant) sumGroups() {
 	}
 	for _, g := range a.tree.all {
 		own := a.account(g.Name)
-		own.subtree = g.subtreeUsed
 		if g.parent == nil {
-			own.subtree = g.used // HTCondor's <none> is not a parent of the other groups here
+			own.subtree += g.used
+		} else {
+			own.subtree += g.subtreeUsed
 		}
 		if own.subtree > 0 {
 			a.touch(own)

@@ -83,7 +83,7 @@ func (a *Accountant) enter(r *account) {
 // that leave nothing behind. The others are then by name: sums of floats depend on their order.
 func (a *Accountant) leave() {
 	a.active = slices.DeleteFunc(a.active, func(r *account) bool {
-		r.active = r.waiting || r.Use != (Use{})
+		r.active = r.waiting || r.charged() != (Use{})
 		if !r.active && a.blank(r) {
 			a.forget(r)
 		}

@@ -83,14 +83,14 @@ func (a *Accountant) told() (told []account, further int) {
 	}
 	var last []*account
 	for _, r := range a.active {
-		if r.Use != (Use{}) {
+		if r.charged() != (Use{}) {
 			add(r)
 		} else if a.blank(r) {
 			last = append(last, r)
 		}
 	}
 	for _, r := range a.accounts {
-		if !r.active || r.Use == (Use{}) && !a.blank(r) {
+		if !r.active || r.charged() == (Use{}) && !a.blank(r) {
 			add(r)
 		}
 	}
@@ -191,6 +191,8 @@ func (s *standing) rollup(sums map[string]*account, g *group) *account {
 		c := s.rollup(sums, child)
 		sum.Use.Slots += c.Use.Slots
 		sum.Use.Weight += c.Use.Weight
+		sum.away.Slots += c.away.Slots
+		sum.away.Weight += c.away.Weight
 		sum.Used += c.Used
 		sum.Weighted += c.Weighted
 		sum.Begin = min(sum.Begin, c.Begin)
@@ -269,8 +271,9 @@ func (t *tree) describe(ad ad, g *group, suffix string, now int64) {
 }
 
 func describeUse(ad ad, r *account, suffix string) {
-	ad.SetInt("ResourcesUsed"+suffix, int64(r.Use.Slots))
-	ad.SetReal("WeightedResourcesUsed"+suffix, r.Use.Weight)
+	use := r.charged()
+	ad.SetInt("ResourcesUsed"+suffix, int64(use.Slots))
+	ad.SetReal("WeightedResourcesUsed"+suffix, use.Weight)
 	ad.SetReal("AccumulatedUsage"+suffix, r.Used)
 	ad.SetReal("WeightedAccumulatedUsage"+suffix, r.Weighted)
 	ad.SetInt("BeginUsageTime"+suffix, r.Begin)

@@ -151,6 +151,8 @@ func (d *Daemon) unforeseen(name string, id backfill.JobID, plan *Forecast) JobF
 		j.Reason = j.describe(plan.Now, time.Local)
 	case r.Why == backfill.Unpromised:
 		j.Reason = r.Text
+	case !planned && d.tuned.Load().SlotConstraint != "":
+		j.Reason = "is new, and the next cycle plans with it, or has a slot of another negotiator"
 	case planned && plan.Further > 0:
 		j.Reason = fmt.Sprintf("waits behind more than %d jobs: no start is foreseen yet", mostForeseen)
 	}
