@@ -151,6 +151,8 @@ type Telling struct {
 	// OtherSlotConstraint is the slot constraint of stock negotiators, whose ads have none; "" if it
 	// is not known.
 	OtherSlotConstraint string
+	// PrioritiesOf is the negotiator whose user priorities count; "" for our own.
+	PrioritiesOf string
 }
 
 // Own are expressions over the negotiator's own ad.
@@ -224,6 +226,11 @@ var onRealPools = []Setting{
 	set(func(c *Config) *string { return &c.OtherSlotConstraint }, "", Setting{
 		Knob: "BACKFILL_OTHER_SLOT_CONSTRAINT", Kind: Expression, Empty: "none", Example: "Interactive is true",
 		Doc: "The NEGOTIATOR_SLOT_CONSTRAINT of HTCondor's own negotiator, where that is at work beside this one.",
+	}),
+	set(func(c *Config) *string { return &c.PrioritiesOf }, "", Setting{
+		Knob: "BACKFILL_PRIORITIES_OF", Kind: Text, Empty: "none", Example: "east",
+		Doc: "The negotiator of this project that keeps the user priorities of all, where several are at work, each for " +
+			"slots of its own. Set it on all others.",
 	}),
 	set(func(c *Config) *bool { return &c.PreemptPromised }, false, Setting{
 		Knob: "BACKFILL_PREEMPT_PROMISED",

@@ -46,7 +46,8 @@ type status struct {
 	guaranteed          bool
 	broken              map[string]int // how many guarantees were broken since the start, by cause
 	refusals, unstarted int
-	unwritten           int // how often the state could not be written
+	unshared            string // why priorities are not shared as they should be
+	unwritten           int    // how often the state could not be written
 	displacing          displacing
 	paused              int           // slots that are left out because starts fail there
 	deaf                int           // slots that are not lent, as their START does not heed leases
@@ -106,6 +107,9 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 	}
 	if s.slots != "" {
 		ad.SetString("BackfillSlotConstraint", s.slots)
+	}
+	if s.telling.PrioritiesOf != "" {
+		ad.SetString("BackfillPrioritiesOf", s.telling.PrioritiesOf)
 	}
 	if s.fallback != "" {
 		ad.SetString(fallbackAttribute, s.fallback)

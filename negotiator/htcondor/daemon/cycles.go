@@ -223,7 +223,7 @@ func (c *cycles) publish(r decided) error {
 	facts := c.pool.Last()
 	now.Match, now.Plan = r.Matched, r.Took-r.Matched
 	now.Unplanned += r.Unmatched
-	problems := few(slices.Concat(facts.Problems, unbearable(r.Report)))
+	problems := few(slices.Concat(facts.Problems, unbearable(r.Report), d.unshared()))
 	fallback, given := d.fallbackInUse()
 	if fallback != "" {
 		d.log.Warn(given)
@@ -280,6 +280,7 @@ func (c *cycles) publish(r decided) error {
 	c.report(r, started, problems)
 	d.announce()
 	signalTo(d.newCycle)
+	signalTo(d.sharing)
 	if d.o.Once {
 		return errEnough
 	}

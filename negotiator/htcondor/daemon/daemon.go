@@ -72,6 +72,8 @@ type Options struct {
 	State *State
 	// Accountant keeps the account of the pool's usage; nil: none is kept.
 	Accountant *accountant.Accountant
+	// Standards asks the negotiator at an address for its priorities, see [AskStandards].
+	Standards func(ctx context.Context, address string) ([]accountant.Standard, error)
 	// Observe says to plan and publish, but to match nothing; Once says to end after one cycle.
 	Observe, Once bool
 	// Record is where an observer writes down what it sees and would do; nil: nowhere.
@@ -100,6 +102,7 @@ type Daemon struct {
 	asked     *answers                   // the last ones; nil: nobody has asked since the last cycle
 	screen    Screen                     // nil: nobody looks
 	newCycle  chan struct{}              // signals that a forecast is to be made
+	sharing   chan struct{}              // signals that priorities are to be asked for
 	due       chan dueChoice             // of the policy
 	chosen    atomic.Pointer[chosen]     // the change that is to be made before the next cycle
 	twins     outlook.Twins              // decide in plays
@@ -184,7 +187,8 @@ func New(o Options) *Daemon {
 	now := time.Now()
 	d := &Daemon{
 		o: o, log: o.Logger, tryAgain: 5 * time.Second, cycle: make(lock, 1), visitor: make(lock, 1),
-		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1), due: make(chan dueChoice, 1),
+		unpublished: make(chan struct{}, 1), newCycle: make(chan struct{}, 1),
+		sharing: make(chan struct{}, 1), due: make(chan dueChoice, 1),
 	}
 	options := meter.Options{}
 	if o.Aliases != nil {
@@ -258,6 +262,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	helpers.Go(func() { d.publish(helping) })
 	helpers.Go(func() { d.makeForecasts(helping) })
 	helpers.Go(func() { d.choose(helping) })
+	helpers.Go(func() { d.shareStandards(helping) })
 	err = d.schedule(ctx, hard)
 	if cause := context.Cause(ctx); ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		if errors.Is(cause, context.Canceled) {

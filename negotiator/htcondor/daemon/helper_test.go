@@ -43,21 +43,22 @@ func TestMain(m *testing.M) {
 
 // world is a fake pool, collector and condor_master.
 type world struct {
-	mu      sync.Mutex
-	deltas  chan negotiator.Delta
-	saved   *track.SavedState // what Open was given
-	acted   [][]negotiator.Match
-	reasons map[string]string // reasons by job's name
-	jobs    map[backfill.JobID]*negotiator.Job
-	others  []observe.Other
-	asked   int      // how often it was asked for other negotiators
-	slots   []string // ads of slots as the collector knows them
-	garbage []string // ads of negotiators that cannot be read
-	deaf    bool     // the collector answers no queries for slots
-	lost    []track.Broken
-	asleep  []*negotiator.Slot
-	overlap []negotiator.Overlapping
-	roused  []negotiator.Match
+	mu       sync.Mutex
+	deltas   chan negotiator.Delta
+	saved    *track.SavedState // what Open was given
+	acted    [][]negotiator.Match
+	reasons  map[string]string // reasons by job's name
+	jobs     map[backfill.JobID]*negotiator.Job
+	others   []observe.Other
+	asked    int      // how often it was asked for other negotiators
+	slots    []string // ads of slots as the collector knows them
+	garbage  []string // ads of negotiators that cannot be read
+	accounts []string // Accounting ads that the collector has
+	deaf     bool     // the collector answers no queries for slots
+	lost     []track.Broken
+	asleep   []*negotiator.Slot
+	overlap  []negotiator.Overlapping
+	roused   []negotiator.Match
 	// unplanned does not change.
 	unplanned []track.Unplanned
 	ads       []*classad.ClassAd
@@ -262,6 +263,14 @@ func (w *world) QueryEach(_ context.Context, types []client.AdType, each func(ce
 	}
 	if types[0].Name == "Machine" {
 		return w.querySlots(classad.MustParseExpr(types[0].Requirements), each)
+	}
+	if types[0].Name == "Accounting" {
+		for _, lines := range w.accounts {
+			if err := each(cedar.Lines(lines)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	w.asked++
 	for _, lines := range w.garbage {

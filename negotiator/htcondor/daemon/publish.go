@@ -100,7 +100,7 @@ func (d *Daemon) publish(ctx context.Context) {
 			all = true
 		}
 		err := d.o.Collector.UpdateNegotiator(ctx, d.sealed())
-		if d.o.Accountant != nil && !d.o.Observe && d.tuned.Load().Accounting {
+		if t := d.tuned.Load(); d.o.Accountant != nil && !d.o.Observe && (t.Accounting || t.PrioritiesOf != "") {
 			ads := d.o.Accountant.ActiveAds
 			if all {
 				ads = d.o.Accountant.Ads

@@ -148,7 +148,8 @@ func (o *Observer) ofSubmitters() []string {
 const skipping = "SkipMatchmaking"
 
 // OtherAttributes are what [ReadOther] reads.
-var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion", "BackfillSlotConstraint"}
+var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion", "BackfillSlotConstraint",
+	"BackfillPrioritiesOf"}
 
 // ReadOther reads a Negotiator ad.
 func ReadOther(ad *classad.ClassAd) Other {
@@ -157,6 +158,7 @@ func ReadOther(ad *classad.ClassAd) Other {
 	o.Address, _ = ad.Literal("MyAddress").Text()
 	_, o.Ours = ad.Literal("BackfillVersion").Text()
 	o.SlotConstraint, _ = ad.Literal("BackfillSlotConstraint").Text()
+	o.PrioritiesOf, _ = ad.Literal("BackfillPrioritiesOf").Text()
 	if started, ok := ad.Literal("DaemonStartTime").Int(); ok {
 		o.Started = time.Unix(started, 0)
 	}

@@ -421,4 +421,6 @@ type Other struct {
 	Ours          bool // it is a negotiator of this project
 	// SlotConstraint is true of all slots that it may give away; "" if its ad has none.
 	SlotConstraint string
+	// PrioritiesOf names the negotiator that keeps its accounts; "" if it keeps them itself.
+	PrioritiesOf string
 }
