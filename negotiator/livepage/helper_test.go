@@ -69,6 +69,11 @@ func scene(now int64, waiting int) *picture.Picture {
 			Pool: "test", Now: now, Policy: "slack", Order: "fcfs", Resources: []string{"cpus", "memory"},
 			Capacity: []int64{16, 1024}, Use: []int64{8, 512}, Slots: 2, Running: 1, Waiting: waiting, Problems: []string{"bob's quota is odd"},
 			ReservedIdle: 2,
+			Parts: []picture.Part{
+				{Negotiator: "east@h", Own: true, Has: picture.Has{Slots: 2, Cpus: 16, InUse: 8, Running: 1, Waiting: 3}},
+				{Negotiator: "west@h", Page: "http://h:2/", Has: picture.Has{Slots: 5, Cpus: 40, InUse: 40, Running: 9, Waiting: 2}},
+			},
+			Whole: &picture.Has{Slots: 7, Cpus: 56, InUse: 48, Running: 10, Waiting: 3},
 		},
 		Slots: []picture.Slot{
 			{ID: 0, Name: "slot1@m1", Machine: "m1", Capacity: backfill.Vector{8, 512}, End: picture.At(900)},

@@ -117,6 +117,8 @@ func (s toldPool) pictures(server *livepage.Server) {
 		}}
 		if s.hostile {
 			p.Head.Problems = []string{hostile[0], hostile[6]}
+			p.Head.Parts = []picture.Part{{Negotiator: hostile[0], Own: true}, {Negotiator: hostile[6], Page: "http://h/\"><script>"}}
+			p.Head.Whole = picture.WholeOf(p.Head.Parts)
 		}
 		for i := range 20 {
 			slot := picture.Slot{

@@ -282,7 +282,7 @@ func (p *process) newDaemon(address string, rule profile.Rule, changes <-chan ne
 		InForce:   func() negotiator.Change { return p.Change() },
 		Chooser:   func() *auto.Chooser { return p.Chooser },
 		NewPool:   func() daemon.Pool { return p.newPool(schema) },
-		Collector: p.collector, Answers: daemon.Answers(p.secure), Standards: daemon.AskStandards(p.secure), Master: p.site.Master(p.secure),
+		Collector: p.collector, Answers: daemon.Answers(p.secure), Standards: daemon.AskStandards(p.secure), Plans: daemon.AskPlans(p.secure), Master: p.site.Master(p.secure),
 		Sessions:  func() int { return p.secure.Sessions() + p.server.Sessions() },
 		Callbacks: p.callbacks.Counts,
 		Parent:    p.site.Inherited.Parent,

@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/accountant"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
 )
 
@@ -46,8 +47,10 @@ type status struct {
 	guaranteed          bool
 	broken              map[string]int // how many guarantees were broken since the start, by cause
 	refusals, unstarted int
-	unshared            string // why priorities are not shared as they should be
-	unwritten           int    // how often the state could not be written
+	page                string      // its address; "": there is none
+	has                 observe.Has // for the pages of others
+	unshared            string      // why priorities are not shared as they should be
+	unwritten           int         // how often the state could not be written
 	displacing          displacing
 	paused              int           // slots that are left out because starts fail there
 	deaf                int           // slots that are not lent, as their START does not heed leases
@@ -143,6 +146,7 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		ad.SetInt(name, n)
 	}
 	ad.SetReal("BackfillStartTimesTook", s.planned.Seconds())
+	s.describeHas(ad)
 	s.describeSelf(ad, now)
 	told := s.cycles[:min(len(s.cycles), s.telling.CycleStats)]
 	for i, c := range told {

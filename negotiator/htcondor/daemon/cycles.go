@@ -12,6 +12,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
@@ -246,7 +247,12 @@ func (c *cycles) publish(r decided) error {
 	about, process := d.about()
 	_, guarantees := r.State.Policy()
 	choices := d.choices()
+	has := observe.Has{
+		Slots: int64(facts.Slots), Cpus: r.State.Capacity()[0], InUse: r.State.Use()[0],
+		Running: int64(now.Running), Waiting: int64(now.Idle),
+	}
 	d.change(func(s *status) {
+		s.has = has
 		s.total++
 		s.ended += len(r.Delta.Completed) + len(r.Delta.Removed)
 		now.Number = s.total

@@ -74,6 +74,8 @@ type Options struct {
 	Accountant *accountant.Accountant
 	// Standards asks the negotiator at an address for its priorities, see [AskStandards].
 	Standards func(ctx context.Context, address string) ([]accountant.Standard, error)
+	// Plans asks the negotiator at an address for start times, see [AskPlans]; nil: none are asked for.
+	Plans func(ctx context.Context, address string) ([]JobForecast, error)
 	// Observe says to plan and publish, but to match nothing; Once says to end after one cycle.
 	Observe, Once bool
 	// Record is where an observer writes down what it sees and would do; nil: nowhere.
@@ -101,13 +103,14 @@ type Daemon struct {
 	askedOf   sync.Mutex                 // guards asked
 	asked     *answers                   // the last ones; nil: nobody has asked since the last cycle
 	screen    Screen                     // nil: nobody looks
-	newCycle  chan struct{}              // signals that a forecast is to be made
-	sharing   chan struct{}              // signals that priorities are to be asked for
-	due       chan dueChoice             // of the policy
-	chosen    atomic.Pointer[chosen]     // the change that is to be made before the next cycle
-	twins     outlook.Twins              // decide in plays
-	asking    outlook.Twins              // decide in plays for what-ifs
-	playing   context.Context            // of all plays
+	halves    atomic.Pointer[startsElsewhere]
+	newCycle  chan struct{}          // signals that a forecast is to be made
+	sharing   chan struct{}          // signals that priorities are to be asked for
+	due       chan dueChoice         // of the policy
+	chosen    atomic.Pointer[chosen] // the change that is to be made before the next cycle
+	twins     outlook.Twins          // decide in plays
+	asking    outlook.Twins          // decide in plays for what-ifs
+	playing   context.Context        // of all plays
 	endPlays  context.CancelCauseFunc
 	starting  pace                     // of plays for starts,
 	ranging   pace                     // and of those for ranges
@@ -263,6 +266,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	helpers.Go(func() { d.makeForecasts(helping) })
 	helpers.Go(func() { d.choose(helping) })
 	helpers.Go(func() { d.shareStandards(helping) })
+	helpers.Go(func() { d.askOthers(helping) })
 	err = d.schedule(ctx, hard)
 	if cause := context.Cause(ctx); ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		if errors.Is(cause, context.Canceled) {

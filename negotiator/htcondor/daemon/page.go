@@ -45,7 +45,7 @@ func (d *Daemon) show(f *forecaster, told *Forecast) {
 		}
 		t = picture.Told{
 			Situation: j.Situation, Start: picture.Of(j.Start), Low: picture.Of(j.P10), High: picture.Of(j.P90),
-			Reason: j.Why(time.Local), Behind: j.Behind,
+			Reason: j.Why(time.Local) + d.orElsewhere(&j), Behind: j.Behind,
 		}
 		if b, found := foreseen[id]; found {
 			t.Played, t.Placement = picture.At(b.at), b.placement
@@ -77,13 +77,14 @@ func unplannedJob(id backfill.JobID, j JobForecast) picture.Job {
 // head is what a page says above all.
 func (d *Daemon) head(now backfill.Time) picture.Head {
 	const before, after = 31 * 24 * 3600, 366 * 24 * 3600
+	parts := d.parts()
 	clock := instant.OfPool(time.Local)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := &d.status
 	h := picture.Head{
 		Pool: s.host, Clocks: clock.Stretches(int64(now)-before, int64(now)+after), Policy: s.policy, Order: s.order,
-		Guarantees: s.guaranteed, Fallback: s.fallback, Problems: append([]string{}, s.problems...), Ended: s.ended,
+		Guarantees: s.guaranteed, Fallback: s.fallback, Problems: append([]string{}, s.problems...), Ended: s.ended, Parts: parts, Whole: picture.WholeOf(parts),
 	}
 	if s.stopped != "" {
 		h.Problems = append(h.Problems, s.stopped)

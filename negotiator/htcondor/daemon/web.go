@@ -53,6 +53,9 @@ func (d *Daemon) Web(ctx context.Context, who access.Options, page http.Handler)
 	w := &web{d: d, page: page, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
 	url, wait, err := livepage.Serve(ctx, who, w, d.log.Named("web"))
 	if err == nil {
+		if page != nil {
+			d.tellPage(url)
+		}
 		d.log.Info("metrics and start times are told", "url", url)
 	}
 	return wait, err

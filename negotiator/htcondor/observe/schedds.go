@@ -149,7 +149,8 @@ const skipping = "SkipMatchmaking"
 
 // OtherAttributes are what [ReadOther] reads.
 var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion", "BackfillSlotConstraint",
-	"BackfillPrioritiesOf"}
+	"BackfillPrioritiesOf", "BackfillPage", "BackfillSlots", "BackfillCpus", "BackfillCpusInUse", "BackfillJobsRunning",
+	"BackfillJobsWaiting"}
 
 // ReadOther reads a Negotiator ad.
 func ReadOther(ad *classad.ClassAd) Other {
@@ -159,6 +160,13 @@ func ReadOther(ad *classad.ClassAd) Other {
 	_, o.Ours = ad.Literal("BackfillVersion").Text()
 	o.SlotConstraint, _ = ad.Literal("BackfillSlotConstraint").Text()
 	o.PrioritiesOf, _ = ad.Literal("BackfillPrioritiesOf").Text()
+	o.Page, _ = ad.Literal("BackfillPage").Text()
+	for name, n := range map[string]*int64{
+		"BackfillSlots": &o.Has.Slots, "BackfillCpus": &o.Has.Cpus, "BackfillCpusInUse": &o.Has.InUse,
+		"BackfillJobsRunning": &o.Has.Running, "BackfillJobsWaiting": &o.Has.Waiting,
+	} {
+		*n, _ = ad.Literal(name).Int()
+	}
 	if started, ok := ad.Literal("DaemonStartTime").Int(); ok {
 		o.Started = time.Unix(started, 0)
 	}

@@ -423,4 +423,10 @@ type Other struct {
 	SlotConstraint string
 	// PrioritiesOf names the negotiator that keeps its accounts; "" if it keeps them itself.
 	PrioritiesOf string
+	// Page is the address of its page; "": there is none.
+	Page string
+	Has  Has
 }
+
+// Has is what a negotiator of this project has.
+type Has struct{ Slots, Cpus, InUse, Running, Waiting int64 }

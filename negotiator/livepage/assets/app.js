@@ -1,6 +1,6 @@
 import { Store } from "./store.js";
 import { Words, number, percent } from "./words.js";
-import { empty, make, prose, replace } from "./dom.js";
+import { empty, make, partName, prose, replace } from "./dom.js";
 import { NowView } from "./now.js";
 import { QueueView } from "./queue.js";
 import { JobView } from "./job.js";
@@ -135,6 +135,7 @@ class Shell {
     byID("pool").textContent = h.pool || "The pool";
     byID("pool").title = h.pool;
     byID("charge").textContent = (h.fallback ? h.fallback + " in place of " + h.policy : h.policy) + ", order " + h.order + (h.guarantees ? ", gives guarantees" : "");
+    this.parts(h.parts ?? []);
     const share = h.capacity[0] ? h.use[0] / h.capacity[0] : 0;
     replace(byID("counts"),
       make("span", null, make("b", null, number(h.running)), " run"),
@@ -154,6 +155,15 @@ class Shell {
     this.title();
     this.tick();
     this.state();
+  }
+  // parts says whose slots are shown, where several negotiators are at work, and leads to the others' pages.
+  parts(all) {
+    const told = JSON.stringify(all.map((part) => [part.negotiator, part.page]));
+    if (told === this.told) return;
+    this.told = told;
+    const own = all.find((part) => part.own), others = all.filter((part) => !part.own);
+    replace(byID("parts"), own ? ["slots of ", make("b", null, partName(own)), "; see also ",
+      ...others.flatMap((part, i) => [i ? ", " : "", partName(part)])] : "");
   }
   tick() {
     const h = this.store.head;

@@ -34,6 +34,12 @@ export const jobLink = (job, most) => make("a", { href: jobHash(job) }, name(job
 // encodeURIComponent refuses half a pair of surrogates.
 export const wellFormed = (text) => String(text).toWellFormed?.() ?? String(text);
 
+// partName is a negotiator's name without its host, and links to its page if it has one.
+export const partName = (part) => {
+  const short = name(part.negotiator.split("@")[0] || part.negotiator, 24);
+  return part.page ? make("a", { href: part.page, rel: "noreferrer" }, short) : short;
+};
+
 // prose is a text that others wrote, with its lines as they are; cut if it is very long.
 export function prose(text, most = 400) {
   const all = String(text ?? ""), cut = all.length > most;

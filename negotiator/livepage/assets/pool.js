@@ -1,5 +1,5 @@
 import { Chart, key } from "./charts.js";
-import { card, definitions, figures, make, name, prose, replace } from "./dom.js";
+import { card, definitions, figures, make, name, partName, prose, replace } from "./dom.js";
 import { Fresh } from "./fresh.js";
 import { Table, letters, numbers } from "./table.js";
 import { count, duration, number, percent, requests, resource } from "./words.js";
@@ -62,13 +62,22 @@ export class PoolView {
       ],
     });
     this.broken = make("div");
+    this.alone = make("p", { class: "hint" });
+    this.halves = new Table({
+      caption: "What each negotiator has", kind: "cards", key: (p) => p.negotiator, columns: [
+        { key: "negotiator", title: "Negotiator", text: (p) => p.negotiator, node: partName },
+        ...[["slots", "Slots"], ["cpus", "Cpus"], ["in_use", "In use"], ["running", "Run"], ["waiting", "Wait"]].map(([key, title]) => (
+          { key, title, number: true, text: (p) => number(p[key]) })),
+      ],
+    });
+    this.halvesCard = card("All negotiators", this.halves.element, this.alone);
     this.policy = make("div");
     this.phases = make("div");
     this.shapesCard = card("Queue by shape", this.shapes.element);
     this.cyclesCard = card("Cycles", this.phases, this.cycles.element);
     this.historyCard = card("Over time", make("div", { class: "keys-here" }), this.use.element, key([["k-guarantee", "run"], ["k-line", "wait"]]),
       this.jobs.element);
-    this.body.append(make("h1", null, "Pool"), this.top, this.broken,
+    this.body.append(make("h1", null, "Pool"), this.top, this.halvesCard, this.broken,
       make("div", { class: "columns" }, make("div", null, card("Use", this.resources), card("Policy in charge", this.policy)), this.historyCard),
       card("Users", this.users.element), make("div", { class: "columns" }, this.shapesCard, this.cyclesCard));
   }
@@ -89,6 +98,7 @@ export class PoolView {
       f && [number(f.largest), "idle on the emptiest slot"],
       a.queue_ends !== undefined && [w.brief(a.queue_ends), "the queue ends, " + w.away(a.queue_ends)],
     ]));
+    this.together(h);
     replace(this.resources, a.resources.filter((r) => r.capacity || r.use).map((r) => {
       const share = r.capacity ? r.use / r.capacity : 0;
       return make("div", { class: "resource" },
@@ -108,6 +118,14 @@ export class PoolView {
     this.governs(a);
     this.last(a);
     for (const chart of [this.use, this.jobs, this.cycles]) chart.draw();
+  }
+  // together adds up what all negotiators of the pool have, where there are several.
+  together({ parts, whole }) {
+    this.halvesCard.hidden = !parts;
+    if (!parts) return;
+    this.halves.show([...parts, { ...whole, negotiator: "all" }]);
+    replace(this.alone, "A job that waits is in the queue of each, and counted once in all. The rest of this page is of ",
+      partName(parts.find((part) => part.own)), " alone.");
   }
   governs({ policy: p, plugins, problems }) {
     const told = JSON.stringify([p, plugins, problems]);

@@ -99,6 +99,9 @@ type Head struct {
 	// ReservedIdle counts the cpus that are idle since reservations will take them.
 	ReservedIdle int64    `json:"reserved_idle"`
 	Problems     []string `json:"problems"`
+	// Parts are what each of several negotiators of the pool has; none: there is one. Whole adds them up.
+	Parts []Part `json:"parts,omitempty"`
+	Whole *Has   `json:"whole,omitempty"`
 	// Over says that a simulation has ended: nothing will change any more.
 	Over bool `json:"over,omitempty"`
 }
