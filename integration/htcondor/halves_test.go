@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -93,7 +94,9 @@ func (p *ourPool) toldByAll(t *testing.T) map[string]toldByOne {
 func TestHalves(t *testing.T) {
 	t.Parallel()
 	const east, west = "east@" + pooltest.Host, "west@" + pooltest.Host
-	pool := ours(t, []string{"NODES=2", "CPUS=4"}, halves)
+	port, other := freePort(t), freePort(t)
+	pool := ours(t, []string{"NODES=2", "CPUS=4"}, halves, "BACKFILL_HTTP = localhost:"+port,
+		"west.BACKFILL_HTTP = localhost:"+other)
 	pool.permit("lease")
 	t.Cleanup(func() {
 		for line := range strings.Lines(pool.Log("NegotiatorLog.west")) {
@@ -105,8 +108,8 @@ func TestHalves(t *testing.T) {
 	pool.Wait("both negotiators", time.Minute, func() bool { return len(pool.Ads("-negotiator")) == 2 })
 	jobs := pool.Submit("carol", sleep(3, 2, 12, estimate+"5"))
 	pool.WaitDone(2*time.Minute, jobs...)
-	long := pool.Submit("alice", sleep(50, 4, 1, on("n1"), estimate+"60"))
-	short := pool.Submit("alice", sleep(25, 4, 1, on("n2"), estimate+"30"))
+	long := pool.Submit("alice", sleep(65, 4, 1, on("n1"), estimate+"75"))
+	short := pool.Submit("alice", sleep(40, 4, 1, on("n2"), estimate+"45"))
 	pool.WaitStatus(pooltest.Running, time.Minute, long[0], short[0])
 	only := pool.Submit("bob", sleep(1, 4, 1, on("n1"), estimate+"5"))
 	both := pool.Submit("bob", sleep(1, 4, 1, estimate+"5"))
@@ -124,6 +127,20 @@ func TestHalves(t *testing.T) {
 	require.Equal(t, east, b.Elsewhere[0].Negotiator)
 	require.Less(t, *b.Start, *b.Elsewhere[0].Start)
 	t.Log("\n" + pool.As("alice", "negotiator", "start-times"))
+
+	p := &page{base: "http://localhost:" + port}
+	poll.Contains(t, "; west would start it first, at ", func() string {
+		for _, row := range p.rows(t) {
+			if row["job"] == both[0].String() {
+				return row["reason"].(string)
+			}
+		}
+		return ""
+	})
+	_, picture := p.ask(t, http.MethodGet, "/api/v1/picture", "")
+	head := picture["head"].(map[string]any)
+	require.Contains(t, fmt.Sprint(head["parts"]), "page:http://127.0.0.1:"+other)
+	require.Equal(t, map[string]any{"slots": 2.0, "cpus": 8.0, "in_use": 8.0, "running": 2.0, "waiting": 2.0}, head["whole"])
 
 	text := pool.As("alice", "negotiator", "explain", both[0].String())
 	require.Contains(t, text, "told by          west\n")

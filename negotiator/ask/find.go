@@ -63,7 +63,7 @@ func inWords(names []string) string {
 
 // answered is what a negotiator answers: items such as jobs, in its order.
 type answered[T any] struct {
-	by    string // its name; "": there is no other
+	name  string // its name; "": there is no other
 	items []T
 }
 

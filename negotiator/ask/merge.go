@@ -54,15 +54,15 @@ func sooner(a, b daemon.JobForecast) int {
 // mergeTold merges what several negotiators say of waiting jobs into one line for each job. Jobs come
 // by their expected starts, and those without one after them, each in the order of its queue.
 func mergeTold(told []answered[Told]) []Told {
-	if len(told) == 1 && told[0].by == "" {
+	if len(told) == 1 && told[0].name == "" {
 		return told[0].items
 	}
 	var all []Told
 	position := map[job]int{}
 	for _, group := range byJob(told, func(t Told) daemon.JobForecast { return t.JobForecast }) {
-		one := Told{JobForecast: group[0].item.JobForecast, Negotiator: group[0].by}
+		one := Told{JobForecast: group[0].item.JobForecast, Negotiator: group[0].name}
 		for _, other := range group[1:] {
-			one.Elsewhere = appendElsewhere(one, other.by, other.item.JobForecast)
+			one.Elsewhere = appendElsewhere(one, other.name, other.item.JobForecast)
 		}
 		position[jobOf(one.JobForecast)] = group[0].position
 		all = append(all, one)
@@ -76,11 +76,11 @@ func mergeTold(told []answered[Told]) []Told {
 
 // appendElsewhere adds what a further negotiator says of a job. Of one that has started it adds
 // nothing: the other has not seen that yet.
-func appendElsewhere(t Told, by string, j daemon.JobForecast) []Elsewhere {
+func appendElsewhere(t Told, name string, j daemon.JobForecast) []Elsewhere {
 	if started(t.JobForecast) {
 		return nil
 	}
-	return append(t.Elsewhere, Elsewhere{by, j.Situation, j.Start, j.Guarantee, onItsSlots(j.Reason)})
+	return append(t.Elsewhere, Elsewhere{name, j.Situation, j.Start, j.Guarantee, onItsSlots(j.Reason)})
 }
 
 // onItsSlots has a reason of one of several negotiators speak of its slots, which are all that it knows.
@@ -101,7 +101,7 @@ func jobOf(j daemon.JobForecast) job {
 
 // said is what one negotiator says of a job, at this position of its answer.
 type said[T any] struct {
-	by       string
+	name     string
 	position int
 	item     T
 }
@@ -114,7 +114,7 @@ func byJob[T any](told []answered[T], forecast func(T) daemon.JobForecast) [][]s
 	at := map[job]int{}
 	for _, answer := range told {
 		for i, item := range answer.items {
-			one := said[T]{answer.by, i, item}
+			one := said[T]{answer.name, i, item}
 			name := jobOf(forecast(item))
 			n, known := at[name]
 			if name.schedd == "" {
@@ -145,15 +145,15 @@ func byJob[T any](told []answered[T], forecast func(T) daemon.JobForecast) [][]s
 // mergeExplained merges what several negotiators know of jobs: of each job what is told by who starts
 // it first, and of slots the sums over all, as no slot is of two negotiators.
 func mergeExplained(told []answered[Explained]) []Explained {
-	if len(told) == 1 && told[0].by == "" {
+	if len(told) == 1 && told[0].name == "" {
 		return told[0].items
 	}
 	var all []Explained
 	for _, group := range byJob(told, func(e Explained) daemon.JobForecast { return e.JobForecast }) {
 		one := group[0].item
-		one.Negotiator = group[0].by
+		one.Negotiator = group[0].name
 		for _, other := range group[1:] {
-			one.Elsewhere = appendElsewhere(one.Told, other.by, other.item.JobForecast)
+			one.Elsewhere = appendElsewhere(one.Told, other.name, other.item.JobForecast)
 			one.addSlots(other.item)
 		}
 		all = append(all, one)

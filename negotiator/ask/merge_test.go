@@ -17,7 +17,7 @@ import (
 // drawTold draws what some negotiators say of some jobs.
 func drawTold(t *rapid.T) (told []answered[Explained]) {
 	for i := range rapid.IntRange(2, 4).Draw(t, "negotiators") {
-		one := answered[Explained]{by: fmt.Sprintf("n%d@host", i)}
+		one := answered[Explained]{name: fmt.Sprintf("n%d@host", i)}
 		for j := range 6 {
 			if !rapid.Bool().Draw(t, "knows") {
 				continue
@@ -65,7 +65,7 @@ func TestSeveralAddUp(t *testing.T) {
 		}
 		lines := make([]answered[Told], len(told))
 		for i, one := range told {
-			lines[i].by = one.by
+			lines[i].name = one.name
 			for _, e := range one.items {
 				lines[i].items = append(lines[i].items, e.Told)
 			}
@@ -82,7 +82,7 @@ func TestSeveralAddUp(t *testing.T) {
 func TestOneAloneSaysWhatItSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := drawTold(t)[0]
-		one.by = ""
+		one.name = ""
 		require.Equal(t, one.items, mergeExplained([]answered[Explained]{one}))
 	})
 }

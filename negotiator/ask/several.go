@@ -36,7 +36,7 @@ func mergeAnswers(told []answered[Answer]) *Answer {
 	var all []Answer
 	for _, t := range told {
 		a := t.items[0]
-		a.Negotiator = t.by
+		a.Negotiator = t.name
 		all = append(all, a)
 	}
 	slices.SortStableFunc(all, func(a, b Answer) int { return sooner(a.forecast(), b.forecast()) })

@@ -28,7 +28,8 @@
 // the slot, and uses.go what their owners are told. inturn.go orders submitters who do not share.
 // leases.go are limits that are set for a time.
 //
-// statement.go tells all that an accounting holds, and takes it over from another one.
+// statement.go tells all that an accounting holds, and takes it over from another one. elsewhere.go shares priorities
+// between negotiators.
 //
 // A cycle looks only at accounts of submitters that use something or wait; all others age when they
 // are read (books.go). Whoever asks gets an answer that is made once for all until something

@@ -30,7 +30,7 @@ func ReadStandard(ad *classad.ClassAd) (s Standard, ok bool) {
 // ReadUse reads what an Accounting ad says that a submitter uses; false: nothing, or it is a group's.
 func ReadUse(ad *classad.ClassAd) (name string, u Use, ok bool) {
 	name, ok = ad.Literal("Name").Text()
-	isGroup, _ := ad.Bool("IsAccountingGroup")
+	isGroup, _ := ad.Literal("IsAccountingGroup").Bool()
 	slots, told := ad.Literal("ResourcesUsed").Int()
 	u.Slots = int(slots)
 	u.Weight, _ = ad.Literal("WeightedResourcesUsed").Number()

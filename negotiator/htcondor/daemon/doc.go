@@ -20,7 +20,7 @@
 // cycles.go what happens around each cycle, problems.go what is told of it, preemption.go by which
 // rules jobs make way for others and what both are told, scavengers.go what is told of scavengers, beside.go on slots that are no part of
 // the plan;
-// rival.go other negotiators; publish.go and ad.go the ads that are published; forecast.go start
+// rival.go other negotiators, standards.go whose user priorities count, halves.go what pages tell of others; publish.go and ad.go the ads that are published; forecast.go start
 // times, foresee.go how they are found, pace.go how much of the machine that takes, accuracy.go how
 // true they were, judging.go what an observer writes down, forecast_ad.go how forecasts are sent,
 // answers.go what is made of them for all clients, explain.go and basis.go what one job is told, whatif.go

@@ -109,17 +109,30 @@ func (d *Daemon) parts() []picture.Part {
 	d.mu.Unlock()
 	all := []picture.Part{{Negotiator: d.o.Name, Own: true, Has: picture.Has(own)}}
 	for _, o := range others {
-		all = append(all, picture.Part{Negotiator: o.Name, Page: linkable(o.Page), Has: picture.Has(o.Has)})
+		all = append(all, picture.Part{Negotiator: o.Name, Page: d.linkable(o), Has: picture.Has(o.Has)})
 	}
 	return all
 }
 
-// linkable is the address of a page, if it is one of the web.
-func linkable(page string) string {
-	if u, err := url.Parse(page); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
-		return page
+// linkable is the address of another's page; "" if it is none of the web, or of another machine's own.
+func (d *Daemon) linkable(o observe.Other) string {
+	u, err := url.Parse(o.Page)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
 	}
-	return ""
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() && hostOf(o.Address) != hostOf(d.o.Address) {
+		return ""
+	}
+	return o.Page
+}
+
+// hostOf is the host of a command port; "" if that is not known.
+func hostOf(address string) string {
+	a, err := cedar.ParseAddress(address)
+	if err != nil {
+		return ""
+	}
+	return a.Host
 }
 
 // tellPage has the ad tell the address of the page. One that listens at all addresses of the machine is

@@ -20,6 +20,7 @@ func TestPartners(t *testing.T) {
 		{Name: "stock@h", Address: "<127.0.0.2:1>"},
 		{Name: ObserverName + "h", Ours: true, SlotConstraint: "Half == 2"},
 		{Name: "west@h", Ours: true, SlotConstraint: "Half == 2", Page: "https://h:9/", Has: has},
+		{Name: "far@h", Address: "<192.0.2.1:1>", Ours: true, SlotConstraint: "Half == 4", Page: "http://127.0.0.1:9/"},
 		{Name: "evil@h", Ours: true, SlotConstraint: "Half == 3", Page: "javascript:alert(1)"},
 	}
 	d := New(w.options("easy"))
@@ -31,7 +32,7 @@ func TestPartners(t *testing.T) {
 	require.Equal(t, []picture.Part{
 		{Negotiator: "here", Own: true, Has: picture.Has{Slots: 1, Cpus: 8, InUse: 2, Running: 1, Waiting: 9}},
 		{Negotiator: "west@h", Page: "https://h:9/", Has: picture.Has(has)},
-		{Negotiator: "evil@h"},
+		{Negotiator: "far@h"}, {Negotiator: "evil@h"},
 	}, parts)
 	w.others = w.others[:3]
 	require.Nil(t, d.parts(), "it is alone")

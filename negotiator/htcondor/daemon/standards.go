@@ -115,7 +115,8 @@ func (d *Daemon) usedBy(ctx context.Context, names []string) (map[string]account
 	for i, name := range names {
 		ad := classad.New()
 		ad.SetString("Name", name)
-		quoted[i] = "NegotiatorName =?= " + ad.Eval("Name", nil).String()
+		text, _ := ad.Lookup("Name")
+		quoted[i] = "NegotiatorName =?= " + text.String()
 	}
 	types := []client.AdType{{
 		Name: "Accounting", Requirements: strings.Join(quoted, " || "),

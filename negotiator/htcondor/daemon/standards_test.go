@@ -17,13 +17,13 @@ import (
 )
 
 // accounted is a daemon with an accounting that no file keeps, beside others.
-func accounted(t *testing.T, w *world, of string, others ...observe.Other) (Options, *accountant.Accountant) {
+func accounted(t *testing.T, w *world, ledger string, others ...observe.Other) (Options, *accountant.Accountant) {
 	t.Helper()
 	a, err := accountant.New(accountant.DefaultSettings())
 	require.NoError(t, err)
 	w.others = others
 	o := w.options("easy")
-	o.SlotConstraint, o.PrioritiesOf, o.Accountant = "Half == 1", of, a
+	o.SlotConstraint, o.PrioritiesOf, o.Accountant = "Half == 1", ledger, a
 	return o, a
 }
 
@@ -74,17 +74,17 @@ func (d *Daemon) sharingFails() string {
 
 // TestWhoCannotKeepTheAccounts: what names nobody, itself, or one that follows another, is told.
 func TestWhoCannotKeepTheAccounts(t *testing.T) {
-	for of, want := range map[string]string{
+	for ledger, want := range map[string]string{
 		"north": "the collector knows no negotiator north (BACKFILL_PRIORITIES_OF)",
 		"here":  "BACKFILL_PRIORITIES_OF = here: that is this negotiator: unset it here",
 		"east":  "east (BACKFILL_PRIORITIES_OF) does not keep the accounts, but names here",
 	} {
 		w := newWorld()
-		o, _ := accounted(t, w, of, observe.Other{Name: "east@h", PrioritiesOf: "here", Ours: true, SlotConstraint: "Half == 2"})
+		o, _ := accounted(t, w, ledger, observe.Other{Name: "east@h", PrioritiesOf: "here", Ours: true, SlotConstraint: "Half == 2"})
 		d, end := run(t, o)
 		w.deltas <- w.begin()
 		poll.Contains(t, want, d.sharingFails)
-		require.NoError(t, end(), of)
+		require.NoError(t, end(), ledger)
 	}
 }
 
