@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/integration/htcondor/pooltest"
 )
 
 // besideStock are lines of configuration that start HTCondor's own negotiator beside ours, each for
@@ -30,6 +32,8 @@ func TestBesideStock(t *testing.T) {
 	const others = "BACKFILL_OTHER_SLOT_CONSTRAINT = "
 	pool := ours(t, []string{"NODES=2", "CPUS=4"}, besideStock, others+`regexp("@n2@", Name)`)
 	pool.Wait("both negotiators", time.Minute, func() bool { return len(pool.Ads("-negotiator")) == 2 })
+	out := pool.As("alice", "sh", "-c", "negotiator start-times 2>&1")
+	require.Contains(t, out, "negotiator: stock@"+pooltest.Host+", HTCondor's own negotiator, tells no start times")
 	jobs := pool.Submit("alice", sleep(8, 4, 6))
 	pool.WaitDone(2*time.Minute, jobs...)
 	nodes := map[string]int{}

@@ -464,7 +464,7 @@ func (c *cycles) explain() {
 	}
 	err := c.pool.Explain(c.soft, ids, func(id backfill.JobID) string {
 		j, _ := last.Find(id)
-		return j.Reason
+		return c.d.onOurSlots(j.Reason)
 	})
 	if err != nil && c.soft.Err() == nil {
 		c.d.log.Warn("jobs could not be told why they wait", "error", err)

@@ -98,6 +98,17 @@ func (d *Daemon) orElsewhere(j *JobForecast) (text string) {
 	return text
 }
 
+// onOurSlots is a reason for a job's schedd, which hears those of all negotiators: where slots are ours by a
+// constraint, we do not know that the pool has no slot for a job.
+func (d *Daemon) onOurSlots(reason string) string {
+	rest, held := strings.CutPrefix(reason, cannotRun)
+	if !held || d.tuned.Load().SlotConstraint == "" {
+		return reason
+	}
+	name, _, _ := strings.Cut(d.o.Name, "@")
+	return "cannot run on the slots of " + name + ": " + rest
+}
+
 // parts are what each negotiator has, this one first; nil: there is no other.
 func (d *Daemon) parts() []picture.Part {
 	others := d.partners()

@@ -52,6 +52,15 @@ func TestThePageIsTold(t *testing.T) {
 	}
 }
 
+// TestReasonsAreOfOurSlots: where others have slots, no schedd is told that a job cannot run in the pool.
+func TestReasonsAreOfOurSlots(t *testing.T) {
+	o := newWorld().options("easy")
+	require.Equal(t, cannotRun+"why", New(o).onOurSlots(cannotRun+"why"))
+	o.Name, o.SlotConstraint = "east@h", "Half == 1"
+	require.Equal(t, "cannot run on the slots of east: why", New(o).onOurSlots(cannotRun+"why"))
+	require.Equal(t, "reserved", New(o).onOurSlots("reserved"))
+}
+
 // TestStartsElsewhere: what is told of a job that waits says whether another would start it first.
 func TestStartsElsewhere(t *testing.T) {
 	d := New(newWorld().options("easy"))
