@@ -88,18 +88,18 @@ func (p Pool) WhatIf(ctx context.Context, q whatif.Question) (*Answer, error) {
 		return nil, err
 	}
 	told, partial, err := askAll(ctx, p, func(ctx context.Context, n client.Negotiator) ([]Answer, error) {
-		reply, err := n.WhatIf(ctx, string(text))
+		reply, silence := n.WhatIf(ctx, string(text))
 		switch {
-		case err != nil:
-			return nil, err
+		case silence != nil:
+			return nil, silence
 		case reply.Bad != "":
 			return []Answer{{Bad: reply.Bad}}, nil
 		case reply.Failed != "":
 			return nil, &failedError{errors.New(reply.Failed)}
 		}
 		a := Answer{Answer: &whatif.Answer{}}
-		if err = json.Unmarshal([]byte(reply.Answer), a.Answer); err != nil {
-			return nil, &failedError{fmt.Errorf("the negotiator's answer cannot be read: %s", inwords.JSON(err))}
+		if wrong := json.Unmarshal([]byte(reply.Answer), a.Answer); wrong != nil {
+			return nil, &failedError{fmt.Errorf("the negotiator's answer cannot be read: %s", inwords.JSON(wrong))}
 		}
 		return []Answer{a}, nil
 	})

@@ -137,9 +137,7 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 			fmt.Fprintf(out, "  %-16s %s\n", label, cli.Line(text))
 		}
 	}
-	if e.Negotiator != "" {
-		line("told by", bare(e.Negotiator))
-	}
+	line("told by", bare(e.Negotiator))
 	switch e.Situation {
 	case "runs":
 		line("started", moment(e.Start, zone))
@@ -180,6 +178,11 @@ func (e Explained) write(out *strings.Builder, zone *time.Location) {
 	line("slots", strings.Join(slots, ", "))
 	line("left out", e.leftOut(zone))
 	line("drained", strings.Join(e.SlotsDrained, "; "))
+	e.writeClauses(out)
+}
+
+// writeClauses lists by which clauses of Requirements slots and job do not suit each other.
+func (e Explained) writeClauses(out *strings.Builder) {
 	unmet, refusing := cli.Table("slots without", "of its Requirements"), cli.Table("slots refuse", "by their own")
 	toTheRight(unmet, "slots without")
 	toTheRight(refusing, "slots refuse")

@@ -86,9 +86,9 @@ func askAll[T any](ctx context.Context, p Pool, ask func(context.Context, client
 	var asking sync.WaitGroup
 	for i, n := range all {
 		asking.Go(func() {
-			ctx, done := context.WithTimeout(ctx, patience)
+			patient, done := context.WithTimeout(ctx, patience)
 			defer done()
-			items, wrong := ask(ctx, n.Negotiator)
+			items, wrong := ask(patient, n.Negotiator)
 			replies[i] = answered[T]{n.name, items}
 			if wrong != nil {
 				failures[i] = silent(wrong)

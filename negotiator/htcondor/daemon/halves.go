@@ -82,20 +82,21 @@ func (d *Daemon) partners() (all []observe.Other) {
 }
 
 // orElsewhere says of a waiting job when others would start it; "": nobody would, as far as is known.
-func (d *Daemon) orElsewhere(j *JobForecast) (text string) {
+func (d *Daemon) orElsewhere(j *JobForecast) string {
 	all := d.halves.Load()
 	if all == nil || j.started() {
 		return ""
 	}
+	var text strings.Builder
 	for _, x := range (*all)[jobOf(j)] {
 		name, _, _ := strings.Cut(x.negotiator, "@")
 		when := "would start it at "
 		if j.Start == nil || x.at < *j.Start {
 			when = "would start it first, at "
 		}
-		text += "; " + name + " " + when + dated(&x.at, time.Local)
+		text.WriteString("; " + name + " " + when + dated(&x.at, time.Local))
 	}
-	return text
+	return text.String()
 }
 
 // onOurSlots is a reason for a job's schedd, which hears those of all negotiators: where slots are ours by a

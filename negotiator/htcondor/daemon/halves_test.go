@@ -32,7 +32,8 @@ func TestPartners(t *testing.T) {
 	require.Equal(t, []picture.Part{
 		{Negotiator: "here", Own: true, Has: picture.Has{Slots: 1, Cpus: 8, InUse: 2, Running: 1, Waiting: 9}},
 		{Negotiator: "west@h", Page: "https://h:9/", Has: picture.Has(has)},
-		{Negotiator: "far@h"}, {Negotiator: "evil@h"},
+		{Negotiator: "far@h"},
+		{Negotiator: "evil@h"},
 	}, parts)
 	w.others = w.others[:3]
 	require.Nil(t, d.parts(), "it is alone")

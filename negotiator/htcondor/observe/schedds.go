@@ -148,9 +148,10 @@ func (o *Observer) ofSubmitters() []string {
 const skipping = "SkipMatchmaking"
 
 // OtherAttributes are what [ReadOther] reads.
-var OtherAttributes = []string{"Name", "MyAddress", "DaemonStartTime", "BackfillVersion", "BackfillSlotConstraint",
-	"BackfillPrioritiesOf", "BackfillPage", "BackfillSlots", "BackfillCpus", "BackfillCpusInUse", "BackfillJobsRunning",
-	"BackfillJobsWaiting"}
+var OtherAttributes = []string{
+	"Name", "MyAddress", "DaemonStartTime", "BackfillVersion", "BackfillSlotConstraint", "BackfillPrioritiesOf", "BackfillPage",
+	"BackfillSlots", "BackfillCpus", "BackfillCpusInUse", "BackfillJobsRunning", "BackfillJobsWaiting",
+}
 
 // ReadOther reads a Negotiator ad.
 func ReadOther(ad *classad.ClassAd) Other {
