@@ -102,7 +102,7 @@ func (p Pool) Drain(ctx context.Context, r drains.Request) ([]drains.Listed, err
 			switch {
 			case wrong == nil:
 				done, known = append(done, listed...), true
-			case cli.Code(wrong) == cli.BadInput: // it may be another's
+			case cli.Code(wrong) == cli.BadInput || !n.apart: // it may be another's, or of one that is no more
 				strange = wrong
 			default:
 				failed = append(failed, fmt.Errorf("%s, of %s: %w", slot, n.name, wrong))

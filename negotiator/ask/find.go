@@ -37,6 +37,8 @@ const patience = 20 * time.Second
 type asked struct {
 	client.Negotiator
 	name string
+	// apart says that it has slots of its own. One that has not is at work alone, or its ad outlives it.
+	apart bool
 }
 
 // PartialError names the negotiators that did not answer while others did.
@@ -75,6 +77,12 @@ func askAll[T any](ctx context.Context, p Pool, ask func(context.Context, client
 	if err != nil {
 		return nil, nil, err
 	}
+	return askEach(ctx, all, ask)
+}
+
+// askEach asks these negotiators.
+func askEach[T any](ctx context.Context, all []asked, ask func(context.Context, client.Negotiator) ([]T, error),
+) (told []answered[T], partial, err error) {
 	if len(all) == 1 {
 		items, wrong := ask(ctx, all[0].Negotiator)
 		if wrong != nil {
@@ -102,17 +110,20 @@ func askAll[T any](ctx context.Context, p Pool, ask func(context.Context, client
 			told = append(told, replies[i])
 			continue
 		}
-		missing.Silent = append(missing.Silent, all[i].name)
 		missing.Err = errors.Join(missing.Err, wrong)
+		if all[i].apart {
+			missing.Silent = append(missing.Silent, all[i].name)
+		}
 	}
-	switch len(missing.Silent) {
-	case 0:
-		return told, nil, nil
-	case len(all):
+	switch {
+	case told == nil:
 		return nil, nil, missing.Err
-	default:
+	case missing.Silent != nil:
 		return told, missing, nil
+	case len(told) == 1 && len(all) > 1: // the others were its predecessors
+		told[0].name = ""
 	}
+	return told, nil, nil
 }
 
 // find finds this project's negotiators in the pool: those that make matches, else one that only
@@ -130,7 +141,8 @@ func (p Pool) find(ctx context.Context) ([]asked, error) {
 			return nil, fmt.Errorf("the negotiator's address: %w", wrong)
 		}
 		name, _ := ad.Text("Name")
-		all = append(all, asked{client.Negotiator{Security: secure, Address: address}, name})
+		_, apart := ad.Text("BackfillSlotConstraint")
+		all = append(all, asked{client.Negotiator{Security: secure, Address: address}, name, apart})
 	}
 	if len(stock) > 0 && p.Note != nil {
 		p.Note(fmt.Sprintf("%s, HTCondor's own negotiator, tells no start times: jobs that it starts may start earlier "+
@@ -146,7 +158,7 @@ func (p Pool) look(ctx context.Context, more ...string) (secure *security.Client
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	attributes := append([]string{"Name", "MyAddress", "BackfillPolicy", "BackfillObserve"}, more...)
+	attributes := append([]string{"Name", "MyAddress", "BackfillPolicy", "BackfillObserve", "BackfillSlotConstraint"}, more...)
 	known := 0
 	err = collector.Query(ctx, []client.AdType{
 		{Name: client.NegotiatorType, Projection: attributes},

@@ -1,6 +1,9 @@
 package ask
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
 	"github.com/condor-backfill/condor-backfill/negotiator/whatif"
@@ -118,6 +123,39 @@ func TestWhoStartsFirst(t *testing.T) {
 		lines = append(lines, e.Told)
 	}
 	require.Regexp(t, ` job .* on    slots  reason\n 1\.0 .* west .*; east would start it at `, StartTimes(lines, 0))
+}
+
+// TestWhoDoesNotAnswer: one of several that does not answer is named beside what the others say; one without slots of
+// its own is the predecessor of whoever answers, and is not missed.
+func TestWhoDoesNotAnswer(t *testing.T) {
+	who := func(name, address string, apart bool) asked {
+		a, err := cedar.ParseAddress("<" + address + ":1>")
+		require.NoError(t, err)
+		return asked{client.Negotiator{Address: a}, name, apart}
+	}
+	const dead = "127.0.0.9"
+	ask := func(all ...asked) (told []answered[int], partial, err error) {
+		return askEach(t.Context(), all, func(_ context.Context, n client.Negotiator) ([]int, error) {
+			if n.Address.Host == dead {
+				return nil, errors.New("connection refused")
+			}
+			return []int{7}, nil
+		})
+	}
+	told, partial, err := ask(who("east@h", "127.0.0.1", true), who("west@h", dead, true))
+	require.NoError(t, err)
+	require.Equal(t, []answered[int]{{"east@h", []int{7}}}, told)
+	require.ErrorContains(t, partial, "what west@h would say is missing: connection refused; its ad outlives it")
+	told, partial, err = ask(who("new@h", "127.0.0.1", false), who("old@h", dead, false))
+	require.NoError(t, cmp.Or(partial, err))
+	require.Equal(t, []answered[int]{{"", []int{7}}}, told, "as of one alone")
+	told, partial, err = ask(who("east@h", "127.0.0.1", true), who("old@h", dead, false), who("west@h", "127.0.0.2", true))
+	require.NoError(t, cmp.Or(partial, err))
+	require.Len(t, told, 2)
+	_, _, err = ask(who("east@h", dead, true), who("west@h", dead, true))
+	require.ErrorContains(t, err, "connection refused")
+	_, _, err = ask(who("alone@h", dead, false))
+	require.ErrorContains(t, err, "it may be down")
 }
 
 // TestWhatIfOfSeveral: a job is answered for by who would start it first, and anything else by each that it
