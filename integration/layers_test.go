@@ -226,7 +226,7 @@ var arrows = []struct{ importer, may, tests string }{
 			"condorsim/output/{metrics,report}", "negotiator/livepage/browsertest",
 	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,packed,strictyaml} condorsim condorsim/input/... " +
-		"condorsim/output/{papers,results}", ""},
+		"condorsim/output/{papers,results,wholefile}", ""},
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
 	{"integration/...", "", "backfill/... plugins/... negotiator/{drains,record,whatif} " +

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -213,7 +214,7 @@ func (in *input) make(read *formats.Jobs, x workload.Transform) (*condorsim.Work
 }
 
 // readPool reads the pool that replaces the trace's machine, if the sweep's file gives one.
-func (in *input) readPool() (err error) {
+func (in *input) readPool(places Places) (err error) {
 	switch {
 	case in.Pool != "":
 		file := in.files[len(in.files)-1]
@@ -222,8 +223,10 @@ func (in *input) readPool() (err error) {
 			return fmt.Errorf("read the pool: %w", openErr)
 		}
 		defer text.Close() //nolint:errcheck // only read
-		if in.pool, err = pools.Read(text, file.path); err == nil && in.pool.Ads != "" {
-			in.files = append(in.files, located{name: in.pool.Ads, path: in.pool.Ads})
+		in.pool, err = pools.ReadWith(func(path string) (io.ReadCloser, error) { return places.at(path).open() }, text,
+			file.path)
+		if err == nil && in.pool.Ads != "" {
+			in.files = append(in.files, places.at(in.pool.Ads))
 		}
 	case in.Nodes != nil:
 		in.pool, err = pools.FromAds("nodes", negotiator.DefaultSchema(),

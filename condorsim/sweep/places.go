@@ -24,13 +24,16 @@ type Places struct {
 	// TracePath returns under which path BuiltIn would have the trace of a name; nil: traces have
 	// no names.
 	TracePath func(name string) string
+
+	stored []Stored // files that lie elsewhere than where they were found; they come first
 }
 
 // located is a file that was found.
 type located struct {
 	name   string // as in the sweep's file
 	path   string
-	within fs.FS // nil: on disk
+	within fs.FS  // nil: on disk
+	lies   string // where it is now; "": at its path
 }
 
 // find looks for a file by its name, in the folders and then among the built-in files, which may
@@ -67,6 +70,11 @@ func (p Places) pool(name string) string {
 
 // onDisk is find without the built-in files.
 func (p Places) onDisk(name string) (located, bool) {
+	for _, s := range p.stored {
+		if s.Name == name {
+			return located{name: name, path: s.Path, lies: s.File}, true
+		}
+	}
 	paths := make([]string, 0, len(p.Dirs))
 	for _, dir := range p.Dirs {
 		paths = append(paths, filepath.Join(dir, name))
@@ -92,11 +100,23 @@ func (p Places) executable(policy string) (string, error) {
 	switch {
 	case !found:
 		return "", p.absent(policy)
+	case file.lies != "":
+		return file.lies, nil
 	case filepath.Base(file.path) == file.path: // of this folder; without one it would be a policy's name
 		return "." + string(filepath.Separator) + file.path, nil
 	default:
 		return file.path, nil
 	}
+}
+
+// at returns the file that another one named by its path.
+func (p Places) at(path string) located {
+	for _, s := range p.stored {
+		if s.Path == path {
+			return located{name: path, path: path, lies: s.File}
+		}
+	}
+	return located{name: path, path: path}
 }
 
 // absent is the error for a file that is in none of the places.
@@ -111,7 +131,7 @@ func (l located) open() (fs.File, error) {
 	if l.within != nil {
 		return l.within.Open(l.path)
 	}
-	return packed.OpenRegular(l.path)
+	return packed.OpenRegular(cmp.Or(l.lies, l.path))
 }
 
 // digest returns the SHA256 of the file as stored, before decompression.

@@ -115,7 +115,9 @@ func (d Deciders) close() {
 // Sweep is a sweep that is ready to run.
 type Sweep struct {
 	Manifest results.Manifest
+	file     *File
 	settings Settings
+	one      int                            // the number of the only cell that is prepared; below 0: all are
 	cells    []cell                         // as in Manifest.Cells
 	policies map[string]backfill.PolicySpec // by the name in the file
 
@@ -128,6 +130,7 @@ type Sweep struct {
 
 // cell is one simulation to run.
 type cell struct {
+	number    int // its place among all cells of the file, also of traces that are not there
 	key       results.Key
 	input     *input
 	scheduler scheduler
@@ -137,13 +140,14 @@ type cell struct {
 // input is a trace of the sweep whose files were found.
 type input struct {
 	Trace
-	files []located                       // as named by Trace.files, and those of the pool
-	sums  []string                        // digests of the files, and of the history
-	pool  *pools.Description              // nil: the machine of the trace
-	jobs  int                             // Settings.Jobs
-	warn  func(text string, about ...any) // Settings.Warn
-	told  *sync.Once                      // that the time zone is unknown
-	users *sync.Map                       // what was told of users
+	number int                             // of the trace in the file
+	files  []located                       // as named by Trace.files, and those of the pool
+	sums   []string                        // digests of the files, and of the history
+	pool   *pools.Description              // nil: the machine of the trace
+	jobs   int                             // Settings.Jobs
+	warn   func(text string, about ...any) // Settings.Warn
+	told   *sync.Once                      // that the time zone is unknown
+	users  *sync.Map                       // what was told of users
 	// orders are those of all schedulers, whose expressions may ask for attributes of job ads.
 	orders []string
 	doubts *sync.Map // what else was told
@@ -158,7 +162,11 @@ type input struct {
 // Prepare finds the traces, checks the policies and makes the cells. Traces that are not found are
 // listed in Manifest.Skipped; it is an error if none is found.
 func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
-	p := &Sweep{settings: s, countEvents: f.CountEvents, perUser: f.PerUser, perQueue: f.PerQueue, fair: f.fair(), history: f.hasHistory(), Manifest: results.Manifest{
+	return prepareCells(ctx, f, s, -1)
+}
+
+func prepareCells(ctx context.Context, f *File, s Settings, one int) (*Sweep, error) {
+	p := &Sweep{file: f, one: one, settings: s, countEvents: f.CountEvents, perUser: f.PerUser, perQueue: f.PerQueue, fair: f.fair(), history: f.hasHistory(), Manifest: results.Manifest{
 		Format: results.Format,
 		Name:   f.Name, Title: f.Title, Description: f.Description, Paper: f.Paper, Baseline: f.Baseline,
 		Version: s.Version, Command: s.Command, File: string(f.text),
@@ -167,7 +175,7 @@ func Prepare(ctx context.Context, f *File, s Settings) (*Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.policies, err = f.checkPolicies(ctx, s, inputs); err != nil {
+	if p.policies, err = p.checkPolicies(ctx, f, inputs); err != nil {
 		return nil, err
 	}
 	for _, in := range inputs {
@@ -189,8 +197,11 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 	var missing []string
 	places := p.settings.Places
 	for i := range f.Traces {
+		if !p.wants(i, -1) {
+			continue
+		}
 		in := &input{
-			Trace: f.Traces[i], jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once), users: new(sync.Map),
+			Trace: f.Traces[i], number: i, jobs: p.settings.Jobs, warn: p.settings.Warn, told: new(sync.Once), users: new(sync.Map),
 			doubts: new(sync.Map),
 		}
 		for _, s := range f.schedulers() {
@@ -201,7 +212,7 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 				strings.Join(absent, ", "), places.looked()))
 			continue
 		}
-		if err := in.readPool(); err != nil {
+		if err := in.readPool(places); err != nil {
 			return nil, fmt.Errorf("trace %s: %w", in.Name, err)
 		}
 		if err := in.sumUp(); err != nil {
@@ -220,10 +231,15 @@ func (p *Sweep) inputs(f *File) ([]*input, error) {
 // expand adds to the sweep the cells of a trace: one for each load, estimate model, scale of estimates,
 // seed and scheduler.
 func (p *Sweep) expand(f *File, in *input) error {
+	number := in.number * f.cellsOfTrace()
 	for _, load := range f.loads() {
 		for _, stated := range f.estimates() {
 			for _, seed := range f.seeds() {
-				for _, s := range f.schedulers() {
+				for n, s := range f.schedulers() {
+					number++
+					if p.one >= 0 && number-1 != p.one || !p.wants(in.number, n) {
+						continue
+					}
 					s.estimates = p.estimatesOf(f, s)
 					key := p.key(f, in.Name, s, load, stated, seed)
 					var err error
@@ -231,7 +247,7 @@ func (p *Sweep) expand(f *File, in *input) error {
 						return err
 					}
 					p.Manifest.Cells = append(p.Manifest.Cells, key)
-					p.cells = append(p.cells, cell{key: key, input: in, scheduler: s, estimates: stated})
+					p.cells = append(p.cells, cell{number: number - 1, key: key, input: in, scheduler: s, estimates: stated})
 				}
 			}
 		}
@@ -299,7 +315,8 @@ func (p *Sweep) digest(f *File, in *input, s scheduler, key results.Key) (string
 
 // checkPolicies makes each policy once for each list of resources that a pool of the sweep has, so
 // that its faults are known before anything runs, and returns how the policies describe themselves.
-func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) (map[string]backfill.PolicySpec, error) {
+func (p *Sweep) checkPolicies(ctx context.Context, f *File, inputs []*input) (map[string]backfill.PolicySpec, error) {
+	s := p.settings
 	var kinds [][]string
 	for _, in := range inputs {
 		r := in.resources()
@@ -310,8 +327,8 @@ func (f *File) checkPolicies(ctx context.Context, s Settings, inputs []*input) (
 	c := &checker{}
 	told := map[string]bool{}
 	specs := map[string]backfill.PolicySpec{}
-	for _, one := range f.schedulers() {
-		if told[one.policyPath] {
+	for n, one := range f.schedulers() {
+		if told[one.policyPath] || !p.wants(-1, n) {
 			continue
 		}
 		for _, resources := range kinds {

@@ -51,6 +51,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.`
 type commands struct {
 	Run      runCommand      `cmd:"" help:"Run one workload under one policy."`
 	Sweep    sweepCommand    `cmd:"" help:"Run a matrix of workloads and policies."`
+	Cell     cellCommand     `cmd:"" help:"For machines: run one cell of a sweep, as its jobs on HTCondor do."`
 	Study    studyCommand    `cmd:"" help:"What happened on a pool, and what would have been: policies, more slots, limits."`
 	Replay   replayCommand   `cmd:"" help:"Decide the rounds of a record again, and compare."`
 	Compare  compareCommand  `cmd:"" help:"Compare runs of the same jobs, job by job, or finished sweeps."`

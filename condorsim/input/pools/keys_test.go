@@ -22,7 +22,7 @@ func TestKeysAreAllShown(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "status.long"), []byte(slot), 0o600))
 	var shown []string
 	for text := range strings.SplitSeq(Keys(), "\n---\n") {
-		_, err := parse([]byte(text), folder, negotiator.DefaultSchema())
+		_, err := parse([]byte(text), folder, negotiator.DefaultSchema(), openRegular)
 		require.NoError(t, err, text)
 		file, err := strictyaml.Parse([]byte(text))
 		require.NoError(t, err)

@@ -267,6 +267,16 @@ func Read(r io.Reader, name string) (*Description, error) {
 
 // ReadBy is [Read] by a schema, which says how ads are read; a description may list resources of its own.
 func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, error) {
+	return read(schema, openRegular, r, name)
+}
+
+// ReadWith is [Read] if the file of slot ads that a description refers to must be opened in another way,
+// as it lies elsewhere.
+func ReadWith(open func(path string) (io.ReadCloser, error), r io.Reader, name string) (*Description, error) {
+	return read(negotiator.DefaultSchema(), open, r, name)
+}
+
+func read(schema negotiator.Schema, open opener, r io.Reader, name string) (*Description, error) {
 	unpacked, err := packed.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("read the pool: %s: %w", name, err)
@@ -280,7 +290,7 @@ func ReadBy(schema negotiator.Schema, r io.Reader, name string) (*Description, e
 	var p *Description
 	head, _ := text.Peek(bufferedHead) // a broken reader shows when it is read
 	if yaml {
-		p, err = readYAML(text, name, schema)
+		p, err = readYAML(text, name, schema, open)
 	} else {
 		p, err = readSlots(text, head, name, schema)
 	}

@@ -93,20 +93,25 @@ type outage struct {
 	Notice *span `yaml:"notice"`
 }
 
+// opener opens a file.
+type opener func(path string) (io.ReadCloser, error)
+
+func openRegular(path string) (io.ReadCloser, error) { return packed.OpenRegular(path) }
+
 // readYAML reads a description strictly: a misspelt key is an error with its line.
-func readYAML(r io.Reader, name string, schema negotiator.Schema) (*Description, error) {
+func readYAML(r io.Reader, name string, schema negotiator.Schema, open opener) (*Description, error) {
 	content, err := strictyaml.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	pool, err := parse(content, filepath.Dir(name), schema)
+	pool, err := parse(content, filepath.Dir(name), schema, open)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
 	}
 	return pool, nil
 }
 
-func parse(content []byte, folder string, schema negotiator.Schema) (*Description, error) {
+func parse(content []byte, folder string, schema negotiator.Schema, open opener) (*Description, error) {
 	file, err := strictyaml.Parse(content)
 	if err != nil {
 		return nil, err
@@ -123,7 +128,7 @@ func parse(content []byte, folder string, schema negotiator.Schema) (*Descriptio
 	case b.d.Grid != nil || len(b.d.Wires)+len(b.d.Partitions) > 0:
 		err = b.wrong("", "only a machine of kind: %s has a grid, wires or partitions", partitioned)
 	case b.d.Ads != "":
-		err = b.readAds(folder)
+		err = b.readAds(folder, open)
 	default:
 		err = b.makeSlots()
 	}
@@ -177,7 +182,7 @@ func parent(at string) string {
 	return ""
 }
 
-func (b *builder) readAds(folder string) error {
+func (b *builder) readAds(folder string, open opener) error {
 	switch {
 	case len(b.d.Classes) > 0:
 		return b.wrong("classes", "the slots are those of the file %s; leave one of the two out", b.d.Ads)
@@ -188,7 +193,7 @@ func (b *builder) readAds(folder string) error {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(folder, name)
 	}
-	file, err := packed.OpenRegular(name)
+	file, err := open(name)
 	if err != nil {
 		return b.wrong("ads", "%v", err)
 	}

@@ -104,12 +104,21 @@ var ErrOtherInputs = errors.New("it was made from other inputs")
 // ReadCell reads a finished cell. The error is [fs.ErrNotExist] if there is none, [ErrOtherInputs]
 // if it belongs to another simulation; any other says that the file is damaged.
 func ReadCell(folder string, key Key) (Cell, error) {
-	var cell Cell
 	path := CellPath(folder, key.ID)
-	if err := readJSON(path, &cell); err != nil {
+	text, err := wholefile.ReadInside(path, maxSize)
+	if err != nil {
 		return Cell{}, err
 	}
+	cell, err := decodeCell(path, text, key)
 	cell.makePrintable()
+	return cell, err
+}
+
+// decodeCell returns the cell that a file holds, if it is the key's.
+func decodeCell(path string, text []byte, key Key) (cell Cell, err error) {
+	if err = decode(path, text, &cell); err != nil {
+		return Cell{}, err
+	}
 	if cell.ID != key.ID {
 		return Cell{}, fmt.Errorf("%s: it holds the cell %q, under a wrong name", path, cell.ID)
 	}
@@ -143,10 +152,14 @@ func readJSON(path string, into any) error {
 	if err != nil {
 		return err
 	}
+	return decode(path, text, into)
+}
+
+func decode(path string, text []byte, into any) error {
 	if bytes.Count(text, []byte{','}) > maxValues {
 		return fmt.Errorf("%s has more than %d values", path, maxValues)
 	}
-	if err = json.Unmarshal(text, into); err != nil {
+	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%s: %s", path, inwords.JSON(err))
 	}
 	return nil

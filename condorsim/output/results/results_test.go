@@ -327,3 +327,39 @@ func TestEmptyTables(t *testing.T) {
 		require.NoError(t, format.write(io.Discard, f), format.extension)
 	}
 }
+
+// A cell of another process is kept byte by byte. What is damaged, or of another simulation, is not.
+func TestTakenCells(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	w, err := Open(dir)
+	require.NoError(t, err)
+	defer w.Close() //nolint:errcheck // a test's
+	cell := Cell{
+		Key: Key{ID: "a,easy", Inputs: "1", Options: map[string]string{"x": "<ü\x1b>"}}, Jobs: 3,
+		Metrics: map[string]float64{"mean_wait": 1.0 / 3},
+	}
+	var text bytes.Buffer
+	require.NoError(t, cell.Encode(&text))
+	file := filepath.Join(t.TempDir(), "cell.json")
+	take := func(text string, key Key) error {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		taken, takeErr := w.Take(file, key)
+		if takeErr == nil {
+			require.Equal(t, cell, taken)
+		}
+		return takeErr
+	}
+	for n := range text.Len() - 1 {
+		require.Error(t, take(text.String()[:n], cell.Key))
+	}
+	require.ErrorContains(t, take(strings.Replace(text.String(), `"jobs"`, `"Jobs"`, 1), cell.Key), "not as this program")
+	require.ErrorIs(t, take(text.String(), Key{ID: "a,easy", Inputs: "2"}), ErrOtherInputs)
+	require.ErrorContains(t, take(text.String(), Key{ID: "b,easy", Inputs: "1"}), "under a wrong name")
+	require.NoFileExists(t, CellPath(dir, "a,easy"))
+	require.NoError(t, take(text.String(), cell.Key))
+	kept, err := os.ReadFile(CellPath(dir, "a,easy"))
+	require.NoError(t, err)
+	require.Equal(t, text.String(), string(kept))
+	_, err = w.Take(file+".none", cell.Key)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,6 +97,27 @@ func (w *Writer) Manifest(m Manifest) error {
 // Cell writes a finished cell.
 func (w *Writer) Cell(c Cell) error { return w.writeJSON(CellPath(w.path, c.ID), c) }
 
+// Encode writes a finished cell as a folder of results has it.
+func (c Cell) Encode(out io.Writer) error { return encode(out, c) }
+
+// Take keeps a finished cell that another process has written to a file by [Cell.Encode]. It is an error
+// if the file is damaged, or of another simulation than the key's: [ErrOtherInputs].
+func (w *Writer) Take(path string, key Key) (Cell, error) {
+	text, err := wholefile.ReadInside(path, maxSize)
+	if err != nil {
+		return Cell{}, err
+	}
+	cell, err := decodeCell(path, text, key)
+	if err != nil {
+		return Cell{}, err
+	}
+	var again bytes.Buffer
+	if err = cell.Encode(&again); err != nil || !bytes.Equal(again.Bytes(), text) {
+		return Cell{}, fmt.Errorf("%s: it is not as this program writes cells", path)
+	}
+	return cell, w.Cell(cell)
+}
+
 // Remove removes finished cells, if there are any.
 func (w *Writer) Remove(cells ...Key) error {
 	for _, key := range cells {
@@ -143,9 +165,11 @@ func (w *Writer) removeTables(names ...string) error {
 }
 
 func (w *Writer) writeJSON(path string, v any) error {
-	return wholefile.WriteInside("the results", path, func(out io.Writer) error {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", " ")
-		return encoder.Encode(v)
-	})
+	return wholefile.WriteInside("the results", path, func(out io.Writer) error { return encode(out, v) })
+}
+
+func encode(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", " ")
+	return encoder.Encode(v)
 }
