@@ -227,6 +227,7 @@ var arrows = []struct{ importer, may, tests string }{
 	},
 	{"condorsim/sweep", "classad backfill/... negotiator negotiator/{auto,packed,strictyaml} condorsim condorsim/input/... " +
 		"condorsim/output/{papers,results,wholefile}", ""},
+	{"condorsim/fleet", "condorsim/output/wholefile", ""},
 
 	{"configs", "", "backfill/... plugins/... negotiator/... condorsim/..."},
 	{"integration/...", "", "backfill/... plugins/... negotiator/{drains,record,whatif} " +

@@ -1,11 +1,15 @@
 package sweep
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,10 +32,13 @@ type Bundle struct {
 	Jobs       int      `json:"jobs"`
 	JitterKeys float64  `json:"jitter_keys"`
 	Seeds      []uint64 `json:"seeds"`
+	// Inputs is a digest of all that the results of the cells depend on.
+	Inputs string `json:"inputs"`
 	// Files are the files of the bundle.
 	Files []Stored `json:"files"`
 
-	dir string
+	dir  string             // where it was opened
+	from map[string]located // where the files are that are to be copied, by their names in the bundle
 }
 
 // Stored is a file of a bundle.
@@ -58,34 +65,61 @@ type Part struct {
 	Cost   float64
 }
 
-// Bundle writes a bundle for cells into a folder, and returns what each cell needs, in the order in which
-// to start them. The folder must be there; files of that name are replaced.
-func (p *Sweep) Bundle(dir string, cells []int) ([]Part, error) {
-	b := Bundle{
+// Bundle returns the bundle of all cells of the sweep, and what each of some cells needs, in the order in
+// which to start them.
+func (p *Sweep) Bundle(cells []int) (*Bundle, []Part, error) {
+	b := &Bundle{
 		Version: p.settings.Version, File: p.file.path, Text: string(p.file.text), Jobs: p.settings.Jobs,
-		JitterKeys: p.file.JitterKeys, Seeds: p.file.Seeds, Files: []Stored{},
+		JitterKeys: p.file.JitterKeys, Seeds: p.file.Seeds, Files: []Stored{}, from: map[string]located{},
 	}
-	var parts []Part
-	for _, t := range p.tasks(cells) {
-		c := &p.cells[t.cell]
-		part := Part{Cell: t.cell, Number: c.number, Memory: t.need(), Cost: t.cost()}
-		files, err := p.files(c)
+	sum := sha256.New()
+	needs := make([][]string, len(p.cells))
+	for i := range p.cells {
+		_, _ = io.WriteString(sum, p.cells[i].key.Inputs+"\n") // a digest does not fail
+		files, err := p.files(&p.cells[i])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, file := range files {
-			stored, err := b.store(dir, file)
-			if err != nil {
-				return nil, err
-			}
-			if !slices.Contains(part.Files, stored) {
-				part.Files = append(part.Files, stored)
+			if stored := b.store(file); !slices.Contains(needs[i], stored) {
+				needs[i] = append(needs[i], stored)
 			}
 		}
-		parts = append(parts, part)
 	}
-	return parts, wholefile.WriteInside("the bundle", filepath.Join(dir, BundleName), func(out io.Writer) error {
-		return json.NewEncoder(out).Encode(b)
+	b.Inputs = hex.EncodeToString(sum.Sum(nil))
+	var parts []Part
+	for _, t := range p.tasks(cells) {
+		parts = append(parts, Part{
+			Cell: t.cell, Number: p.cells[t.cell].number, Files: needs[t.cell], Memory: t.need(), Cost: t.cost(),
+		})
+	}
+	return b, parts, nil
+}
+
+// IsIn reports whether a folder has this bundle.
+func (b *Bundle) IsIn(dir string) bool {
+	there, err := os.ReadFile(filepath.Join(dir, BundleName))
+	if err != nil {
+		return false
+	}
+	text, err := json.Marshal(b)
+	return err == nil && bytes.Equal(bytes.TrimSpace(there), text)
+}
+
+// Write writes the bundle into a folder, which must be there.
+func (b *Bundle) Write(dir string) error {
+	for _, name := range slices.Sorted(maps.Keys(b.from)) {
+		if err := b.from[name].copy(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return fmt.Errorf("write the bundle of the sweep: %w", err)
+	}
+	return wholefile.WriteInside("the bundle", filepath.Join(dir, BundleName), func(out io.Writer) error {
+		_, err = out.Write(text)
+		return err
 	})
 }
 
@@ -114,31 +148,29 @@ func (p *Sweep) files(c *cell) (all []located, err error) {
 	return slices.DeleteFunc(all, func(l located) bool { return l.within != nil }), nil
 }
 
-// store copies a file into the bundle, unless it is there, and returns its name in it. That is made of
-// letters that need no quotes anywhere.
-func (b *Bundle) store(dir string, file located) (string, error) {
+// store adds a file, unless it is there, and returns its name in the bundle. That is made of letters that
+// need no quotes anywhere.
+func (b *Bundle) store(file located) string {
 	name := ""
 	for _, s := range b.Files {
 		if s.Path == file.path {
 			name = s.File
 			if s.Name == file.name {
-				return name, nil
+				return name
 			}
 		}
 	}
 	if name == "" {
-		name = strconv.Itoa(len(b.Files)) + "-" + strings.Map(func(r rune) rune {
+		name = strconv.Itoa(len(b.from)) + "-" + strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_", r) {
 				return r
 			}
 			return '_'
 		}, filepath.Base(file.path))
-		if err := file.copy(filepath.Join(dir, name)); err != nil {
-			return "", err
-		}
+		b.from[name] = file
 	}
 	b.Files = append(b.Files, Stored{Name: file.name, Path: file.path, File: name})
-	return name, nil
+	return name
 }
 
 // copy copies the file with its right to be executed.

@@ -49,8 +49,15 @@ func TestCellsOfBundles(t *testing.T) {
 		want[id] = encoded(t, cell)
 	}
 	whole := t.TempDir()
-	parts, err := p.Bundle(whole, p.All())
+	made, parts, err := p.Bundle(p.All())
 	require.NoError(t, err)
+	require.False(t, made.IsIn(whole))
+	require.NoError(t, made.Write(whole))
+	require.True(t, made.IsIn(whole))
+	some, few, err := p.Bundle([]int{7, 3})
+	require.NoError(t, err)
+	require.True(t, some.IsIn(whole), "it is the bundle of all")
+	require.Len(t, few, 2)
 	require.NoError(t, os.Rename(dir, dir+"-gone"))
 	for _, part := range parts {
 		id := p.Manifest.Cells[part.Cell].ID

@@ -19,7 +19,7 @@ type cellCommand struct {
 	Number int    `arg:"" help:"Number of the cell."`
 	Bundle string `placeholder:"DIR" default:"." help:"Folder of the bundle."`
 	Out    string `placeholder:"FILE" required:"" help:"Where the result is written."`
-	Memory int64  `placeholder:"MIB" help:"Memory from where on garbage is collected more often, in MiB."`
+	Memory int64  `placeholder:"MIB" help:"Memory that it has, in MiB: garbage is collected more often from 80 % of it on."`
 }
 
 // Help is shown below the flags.
@@ -35,7 +35,7 @@ func (c *cellCommand) Run(ctx context.Context, p *process) error {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(300)
 		if c.Memory > 0 {
-			debug.SetMemoryLimit(c.Memory << 20)
+			debug.SetMemoryLimit(c.Memory << 20 / 10 * 8)
 		}
 	}
 	bundle, err := sweep.OpenBundle(c.Bundle)

@@ -58,6 +58,9 @@ var helpTexts = cli.Texts{
 		"keys for that and stay as they are.",
 	"sweep_jitter_keys": "Multiply each job's key in the order by a factor from 1 − X to 1 + X (X such as 0.02), drawn " +
 		"anew for each seed; not under fcfs and fairshare. It overrides a sweep's jitter_keys.",
+	"sweep_on": "Where the simulations run: here, or as the jobs of one cluster of an HTCondor pool (htcondor).",
+	"sweep_submit": "With --on htcondor: a further line of the submit description, such as 'accounting_group = physics', " +
+		"'+ProjectName = \"x\"' or 'requirements = HasFastDisk'; may be repeated.",
 	"sweep_seeds": "Run all with the seeds 1 to N, and average; four or more give intervals. It overrides a sweep's " +
 		"seeds.",
 	"run_priority_halflife": "Under --order fairshare: how long it takes until what a user has used counts half, as " +

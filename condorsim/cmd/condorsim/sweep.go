@@ -38,6 +38,7 @@ type sweepCommand struct {
 	Fresh bool   `help:"Run also what is finished already; with --only, of those cells."`
 	List  bool   `help:"Show the cells and what is done of them, and run nothing."`
 
+	poolFlags
 	Parallel int    `placeholder:"N" help:"How many simulations at a time; by default one a core."`
 	JSON     bool   `name:"json" help:"Print the results, or the list, as one JSON object."`
 	LogLevel string `enum:"trace,debug,info,warn,error,off" default:"warn" help:"What is logged, to standard error."`
@@ -52,6 +53,7 @@ Examples:
   condorsim sweep guarantees --traces ~/traces --only 'KTH-SP2,*' --list
   condorsim sweep mine.yaml --out mine && condorsim sweep mine.yaml --out mine --json
   condorsim sweep mine.yaml --jitter-keys 0.02 --seeds 4
+  condorsim sweep mine.yaml --on htcondor --slots 200 --submit 'accounting_group = physics'
 
 condorsim keys sweep shows what the file of a sweep may have, each key with an example.
 
@@ -68,6 +70,10 @@ on where it was interrupted, and only runs what is new or has changed: the sweep
 the program. At the end there are results.csv, results.json and results.parquet, with a row for each
 simulation; if some failed, they are called results-incomplete. An interrupted sweep has neither, and
 older ones are removed: they come with the end of the same command.
+
+With --on htcondor each simulation is a job of an HTCondor pool, and the results are the same. It runs where
+jobs are submitted, and shows what becomes of them. An interrupt removes the jobs; if the sweep is killed,
+they go on, and the same command takes them over.
 `
 }
 
@@ -75,6 +81,9 @@ older ones are removed: they come with the end of the same command.
 func (c *sweepCommand) Run(ctx context.Context, p *process) error {
 	if c.Jobs < 0 || c.Parallel < 0 {
 		return cli.Bad(errors.New("--jobs and --parallel must not be negative"))
+	}
+	if err := c.checkPool(); err != nil {
+		return cli.Bad(err)
 	}
 	logger := cli.Logger("condorsim", c.LogLevel, p.errs)
 	plan, err := c.plan(ctx, logger)
@@ -125,7 +134,12 @@ func (c *sweepCommand) fill(ctx context.Context, plan *sweep.Sweep, out string,
 	if err = folder.Manifest(plan.Manifest); err != nil {
 		return nil, nil, err
 	}
-	failures, err := simulateCells(ctx, plan, todo, c.Parallel, folder.Cell, say.finished, say)
+	var failures []sweep.Failure
+	if c.On == onHTCondor {
+		failures, err = c.onPool(ctx, plan, todo, out, folder, say)
+	} else {
+		failures, err = simulateCells(ctx, plan, todo, c.Parallel, folder.Cell, say.finished, say)
+	}
 	if err != nil {
 		say.givenUp(out)
 		return nil, nil, err

@@ -20,6 +20,7 @@ type sweepView struct {
 	bar         *cli.Progress
 	began       time.Time
 	done, cells int
+	where       string // the cells are that are not done
 }
 
 func (v *sweepView) line(format string, args ...any) {
@@ -84,7 +85,7 @@ func (v *sweepView) finished(key results.Key, cell results.Cell, err error) {
 // progress moves the bar.
 func (v *sweepView) progress(share float64) {
 	const parts = 1000
-	what := fmt.Sprintf("%d/%d cells", v.done, v.cells)
+	what := fmt.Sprintf("%d/%d cells", v.done, v.cells) + v.where
 	if left := eta(time.Since(v.began), share); left > 0 {
 		what += fmt.Sprintf(", %v left", left)
 	}

@@ -100,13 +100,9 @@ func (w *Writer) Cell(c Cell) error { return w.writeJSON(CellPath(w.path, c.ID),
 // Encode writes a finished cell as a folder of results has it.
 func (c Cell) Encode(out io.Writer) error { return encode(out, c) }
 
-// Take keeps a finished cell that another process has written to a file by [Cell.Encode]. It is an error
-// if the file is damaged, or of another simulation than the key's: [ErrOtherInputs].
-func (w *Writer) Take(path string, key Key) (Cell, error) {
-	text, err := wholefile.ReadInside(path, maxSize)
-	if err != nil {
-		return Cell{}, err
-	}
+// Decode reads a finished cell that another process has written to a file by [Cell.Encode]. It is an error
+// if the text is damaged, or of another simulation than the key's: [ErrOtherInputs].
+func Decode(path string, text []byte, key Key) (Cell, error) {
 	cell, err := decodeCell(path, text, key)
 	if err != nil {
 		return Cell{}, err
@@ -115,7 +111,7 @@ func (w *Writer) Take(path string, key Key) (Cell, error) {
 	if err = cell.Encode(&again); err != nil || !bytes.Equal(again.Bytes(), text) {
 		return Cell{}, fmt.Errorf("%s: it is not as this program writes cells", path)
 	}
-	return cell, w.Cell(cell)
+	return cell, nil
 }
 
 // Remove removes finished cells, if there are any.

@@ -1,0 +1,96 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MissingError says that HTCondor's programs are not on this machine.
+type MissingError struct{ Program string }
+
+func (e *MissingError) Error() string {
+	return e.Program + " is not on the PATH: run this on a machine that can submit jobs to a pool"
+}
+
+// programs are those of HTCondor that are called.
+var programs = []string{"condor_submit", "condor_rm", "condor_q"}
+
+// Look returns an error if HTCondor's programs are not on this machine.
+func Look() error {
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return &MissingError{program}
+		}
+	}
+	return nil
+}
+
+// patience is how long one of the programs may take. They wait for a schedd that does not answer.
+const patience = 2 * time.Minute
+
+// call runs one of the programs in a folder and returns what it printed.
+func call(ctx context.Context, dir, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var out, complaints bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &complaints, time.Second
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", &MissingError{program}
+	}
+	if err != nil {
+		said := strings.Join(strings.Fields(complaints.String()+" "+out.String()), " ")
+		if ctx.Err() != nil {
+			said = strings.TrimSpace("it was given up after " + patience.String() + " " + said)
+		}
+		return "", fmt.Errorf("%s: %w: %s", program, err, said)
+	}
+	return out.String(), nil
+}
+
+var clusterOf = regexp.MustCompile(`(?m)^(\d+)\.\d+ - (\d+)\.\d+\s*$`)
+
+// submit hands a submit description to the schedd and returns the number of the cluster.
+func submit(ctx context.Context, dir, file string) (int, error) {
+	out, err := call(ctx, dir, "condor_submit", "-terse", file)
+	if err != nil {
+		return 0, err
+	}
+	parts := clusterOf.FindStringSubmatch(out)
+	if parts == nil || parts[1] != parts[2] {
+		return 0, fmt.Errorf("condor_submit: it did not say which one cluster it made, but %q", out)
+	}
+	return strconv.Atoi(parts[1])
+}
+
+// remove removes jobs: clusters, or one job such as 12.3.
+func remove(ctx context.Context, jobs ...string) error {
+	_, err := call(ctx, "", "condor_rm", jobs...)
+	if err != nil && strings.Contains(err.Error(), "Couldn't find/remove") { // they are gone already
+		return nil
+	}
+	return err
+}
+
+// inQueue reports whether the schedd has a cluster: some job, or more to be made into jobs.
+func inQueue(ctx context.Context, cluster int) (bool, error) {
+	number := strconv.Itoa(cluster)
+	out, err := call(ctx, "", "condor_q", number, "-af", "ClusterId")
+	if err != nil || strings.TrimSpace(out) != "" {
+		return err == nil, err
+	}
+	out, err = call(ctx, "", "condor_q", "-factory", number)
+	return slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool {
+		fields := strings.Fields(line)
+		return len(fields) > 1 && fields[0] == number+"."
+	}), err
+}
