@@ -257,7 +257,8 @@ func TestTakenOver(t *testing.T) {
 		require.NoError(t, w.Run(t.Context(), tasks))
 		require.Equal(t, []int{1, 2}, w.taken)
 		require.Equal(t, []string{"condor_q 7 -af ClusterId", "condor_rm 7"}, w.calls(), "task 0 is no task any more")
-		require.Empty(t, w.said)
+		require.Len(t, w.said, 1)
+		require.Regexp(t, `^the jobs of cluster \d are taken over$`, w.said[0])
 	}
 }
 
