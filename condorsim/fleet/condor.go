@@ -81,6 +81,10 @@ func remove(ctx context.Context, jobs ...string) error {
 	return err
 }
 
+// reschedule has the schedd look at its claims. Else it would notice that slots were kept for long enough
+// only at its next turn, which may be five minutes later. That it cannot be asked does not matter.
+func reschedule(ctx context.Context) { _, _ = call(ctx, "", "condor_reschedule") }
+
 // inQueue reports whether the schedd has a cluster: some job, or more to be made into jobs.
 func inQueue(ctx context.Context, cluster int) (bool, error) {
 	number := strconv.Itoa(cluster)

@@ -415,6 +415,9 @@ func (r *running) stop(all bool) error {
 	defer cancel()
 	if all {
 		_, _ = r.read(ctx) // what is finished is kept
+	} else if r.Slots > 0 && r.began {
+		r.Pause(ctx, keepsClaim+time.Second)
+		reschedule(ctx)
 	}
 	return r.remove(ctx, func(s *submission) bool {
 		for _, number := range s.Tasks {

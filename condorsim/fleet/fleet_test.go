@@ -78,7 +78,7 @@ func (w *world) play(tasks int, steps ...func()) error {
 	w.steps = steps
 	all := make([]Task, tasks)
 	for i := range all {
-		all[i] = Task{Number: i, Name: fmt.Sprintf("task-%d", i), Kind: "x", Files: []string{"bundle.json", "0-a.swf"}}
+		all[i] = Task{Number: i, Name: fmt.Sprintf("task-%d", i), Kind: "x", Files: []string{"kit.json", "0-a.swf"}}
 	}
 	return w.Run(ctx, all)
 }
@@ -136,11 +136,12 @@ func TestOneCluster(t *testing.T) {
 	w.Slots, w.Lines = 2, []string{`+Project = "a, b"`}
 	require.NoError(t, w.play(3,
 		w.log(0, "000 0 x", "001 0 x"), func() { require.Equal(t, Counts{Waiting: 2, Running: 1}, w.counts) }, w.ends(0, 0, 1, 2)))
-	require.Equal(t, []string{"condor_submit -terse 0.sub"}, w.calls())
+	require.Equal(t, []string{"condor_submit -terse 0.sub", "condor_reschedule"}, w.calls())
 	require.Equal(t, []int{0, 1, 2}, w.taken)
 	require.Equal(t, []string{"3 cells submitted as cluster 7"}, w.said)
-	require.Equal(t, "0, 128, 60, 86400, bundle.json,0-a.swf\n", strings.SplitAfter(w.read("0.list"), "\n")[0])
-	require.Contains(t, w.read("0.sub"), "max_materialize = 2\nkeep_claim_idle = 10\n+Project = \"a, b\"\nqueue number, ")
+	require.Equal(t, "0, 128, 60, 86400, kit.json,0-a.swf\n", strings.SplitAfter(w.read("0.list"), "\n")[0])
+	require.Contains(t, w.read("0.sub"), "max_materialize = 2\n")
+	require.Contains(t, w.read("0.sub"), "keep_claim_idle = 5\n+Project = \"a, b\"\nqueue number, ")
 	require.Contains(t, w.read("0.sub"), `arguments = "cell $(number)"`)
 	require.NoFileExists(t, filepath.Join(w.Dir, ResultOf("0")))
 }
@@ -149,6 +150,7 @@ func TestOneCluster(t *testing.T) {
 // time it is given up. A job that HTCondor holds is removed. The others go on.
 func TestRunAgain(t *testing.T) {
 	w := newWorld(t)
+	t.Cleanup(func() { require.Contains(t, w.read("0.sub"), "max_idle = 100\nqueue number, ") })
 	holds := func(n, proc int) func() {
 		return w.log(n, fmt.Sprintf("004 %d evicted", proc),
 			fmt.Sprintf("012 %d memory usage exceeded request_memory\n\tCode 34 Subcode 0", proc))
@@ -163,7 +165,7 @@ func TestRunAgain(t *testing.T) {
 	for n := 1; n <= tries; n++ {
 		steps = append(steps, func() {
 			if n == 1 {
-				require.Equal(t, "1, 256, 60, 172800, bundle.json,0-a.swf\n2, 256, 60, 172800, bundle.json,0-a.swf\n", w.read("1.list"))
+				require.Equal(t, "1, 256, 60, 172800, kit.json,0-a.swf\n2, 256, 60, 172800, kit.json,0-a.swf\n", w.read("1.list"))
 				w.result(2, "good")
 				w.log(1, "005 1 (1) Normal termination (return value 0)")()
 			}
@@ -262,7 +264,7 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// Jobs of another machine's schedd are left alone, and those of another bundle removed.
+// Jobs of another machine's schedd are left alone, and those of another kit removed.
 func TestAbandoned(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.Abandon(t.Context()), "there is none")

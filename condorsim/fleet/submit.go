@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // What a task may need, where nothing is known of its kind, and what is added for its program.
@@ -10,9 +11,11 @@ const (
 	leastMegabytes = 128
 	leastSeconds   = 60        // that a task is said to take
 	leastLimit     = 24 * 3600 // in seconds, from where on it is stopped
-	keepsClaim     = 10        // seconds that a slot is kept for the next task
 	idleJobs       = 100       // that are made beforehand, where the slots are not limited
 )
+
+// keepsClaim is for how long a slot is kept for the next task where slots are limited.
+const keepsClaim = 5 * time.Second
 
 // needs are what a job asks for.
 type needs struct {
@@ -59,13 +62,14 @@ func (f *Fleet) description(n int) string {
 	line("request_memory = $(megabytes)")
 	line("+EstimatedRunTime = $(seconds)")
 	line("allowed_execute_duration = $(limit)")
-	line("# The schedd makes jobs of the list as others end. A slot is kept for the next one.")
+	line("# The schedd makes jobs of the list as others end.")
 	if f.Slots > 0 {
 		line("max_materialize = %d", f.Slots)
+		line("# No other job waits when one ends: its slot is kept until the next one is made.")
+		line("keep_claim_idle = %d", int(keepsClaim.Seconds()))
 	} else {
 		line("max_idle = %d", idleJobs)
 	}
-	line("keep_claim_idle = %d", keepsClaim)
 	for _, own := range f.Lines {
 		line("%s", own)
 	}

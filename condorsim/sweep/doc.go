@@ -11,8 +11,8 @@
 //   - [Estimates] are the estimators of schedulers; each one of a list is another scheduler.
 //   - [Sweep.Split] says which cells of a folder of results still count.
 //   - [Sweep.Run] runs the others on several cores, and has each one saved when it is finished.
-//   - [Sweep.Bundle] makes a folder with what other machines need to run them one by one, and
-//     [Bundle.Prepare] prepares one there.
+//   - [Sweep.Kit] makes a folder with what other machines need to run them one by one, and
+//     [Kit.Prepare] prepares one there.
 //
 // Results depend only on the file, the traces and the program, and not on the number of cores or on
 // interruptions.

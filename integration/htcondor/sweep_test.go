@@ -13,7 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/integration/poll"
 )
 
-// sixtyCells take a second or two each; half of them are of a trace that the bundle brings.
+// sixtyCells take a second or two each; half of them are of a trace that the kit brings.
 const sixtyCells = `name: sixty
 baseline: easy-fcfs
 traces:

@@ -17,7 +17,7 @@ import (
 // cellCommand is condorsim cell.
 type cellCommand struct {
 	Number int    `arg:"" help:"Number of the cell."`
-	Bundle string `placeholder:"DIR" default:"." help:"Folder of the bundle."`
+	Kit    string `placeholder:"DIR" default:"." help:"Folder of the kit."`
 	Out    string `placeholder:"FILE" required:"" help:"Where the result is written."`
 	Memory int64  `placeholder:"MIB" help:"Memory that it has, in MiB: garbage is collected more often from 80 % of it on."`
 }
@@ -25,7 +25,7 @@ type cellCommand struct {
 // Help is shown below the flags.
 func (*cellCommand) Help() string {
 	return `For machines: the jobs of condorsim sweep --on htcondor run this. It runs one simulation of a sweep from a
-bundle, the folder that the sweep makes with the files that its cells need, and writes the cell's JSON
+kit, the folder that the sweep makes with the files that its cells need, and writes the cell's JSON
 as the sweep would. Exit code 0 says that there is an answer, which may be why the cell failed.
 `
 }
@@ -38,7 +38,7 @@ func (c *cellCommand) Run(ctx context.Context, p *process) error {
 			debug.SetMemoryLimit(c.Memory << 20 / 10 * 8)
 		}
 	}
-	bundle, err := sweep.OpenBundle(c.Bundle)
+	kit, err := sweep.OpenKit(c.Kit)
 	if err != nil {
 		return cli.Bad(err)
 	}
@@ -47,7 +47,7 @@ func (c *cellCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	logger := cli.Logger("condorsim", "warn", p.errs)
-	plan, err := bundle.Prepare(ctx, c.Number, sweep.Settings{
+	plan, err := kit.Prepare(ctx, c.Number, sweep.Settings{
 		Places:   sweep.Places{BuiltIn: configs.Files(), TracePath: configs.TracePath},
 		Policies: makePolicies(logger), Version: id, Warn: logger.Warn,
 	})

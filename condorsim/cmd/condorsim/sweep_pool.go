@@ -72,7 +72,7 @@ type poolRun struct {
 func (c *sweepCommand) onPool(ctx context.Context, plan *sweep.Sweep, todo []int, out string, folder *results.Writer,
 	say *sweepView,
 ) ([]sweep.Failure, error) {
-	bundle, parts, err := plan.Bundle(todo)
+	kit, parts, err := plan.Kit(todo)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (c *sweepCommand) onPool(ctx context.Context, plan *sweep.Sweep, todo []int
 			tasks = append(tasks, fleet.Task{
 				Number: part.Number, Name: key.ID, Kind: key.Trace + "/" + key.Scheduler,
 				Megabytes: part.Memory>>20 + forProgram, Seconds: int64(part.Cost * perCost),
-				Files: append([]string{sweep.BundleName}, part.Files...),
+				Files: append([]string{sweep.KitName}, part.Files...),
 			})
 		}
 	}
@@ -105,10 +105,8 @@ func (c *sweepCommand) onPool(ctx context.Context, plan *sweep.Sweep, todo []int
 	if f.Host, err = os.Hostname(); err != nil {
 		return nil, fmt.Errorf("find out this machine's name: %w", err)
 	}
-	if !bundle.IsIn(r.dir) {
-		if err = r.prepare(ctx, bundle, f); err != nil {
-			return nil, err
-		}
+	if err = r.prepare(ctx, kit, f); err != nil {
+		return nil, err
 	}
 	if err = f.Run(ctx, tasks); err != nil {
 		return nil, err
@@ -157,13 +155,16 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// prepare removes the jobs of another bundle, if there are any, and writes this one.
-func (r *poolRun) prepare(ctx context.Context, b *sweep.Bundle, f *fleet.Fleet) error {
-	if err := f.Abandon(ctx); err != nil {
-		return err
-	}
-	if err := errors.Join(os.RemoveAll(r.dir), wholefile.MakeFolder(r.dir)); err != nil {
-		return fmt.Errorf("make the folder of the jobs: %w", err)
+// prepare writes the kit and this program, also over what should be the same: the folder may come from
+// somebody else. If it is of another kit, its jobs are removed first.
+func (r *poolRun) prepare(ctx context.Context, b *sweep.Kit, f *fleet.Fleet) error {
+	if !b.IsIn(r.dir) {
+		if err := f.Abandon(ctx); err != nil {
+			return err
+		}
+		if err := errors.Join(os.RemoveAll(r.dir), wholefile.MakeFolder(r.dir)); err != nil {
+			return fmt.Errorf("make the folder of the jobs: %w", err)
+		}
 	}
 	if err := copyProgram(filepath.Join(r.dir, programName)); err != nil {
 		return err
@@ -173,7 +174,14 @@ func (r *poolRun) prepare(ctx context.Context, b *sweep.Bundle, f *fleet.Fleet) 
 
 // copyProgram copies this program, which the jobs run.
 func copyProgram(to string) error {
-	self, err := os.Open("/proc/self/exe")
+	self, err := os.Open("/proc/self/exe") // it is right also if the file was replaced
+	if err != nil {
+		path, unknown := os.Executable()
+		if unknown != nil {
+			return fmt.Errorf("copy this program for the jobs: %w", unknown)
+		}
+		self, err = os.Open(path)
+	}
 	if err != nil {
 		return fmt.Errorf("copy this program for the jobs: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 )
 
-const bundled = `name: bundled
+const kitted = `name: kitted
 traces:
   - {name: absent, file: absent.swf}
   - {name: a, file: "a \"b\", ü.swf", history: b.swf}
@@ -27,16 +27,16 @@ schedulers:
 loads: [1, 1.5]
 `
 
-// Cells that are run one by one from bundles, each with the files alone that it says it needs, give the
+// Cells that are run one by one from kits, each with the files alone that it says it needs, give the
 // bytes that the sweep gives, wherever its files are by then. A program of another version refuses.
-func TestCellsOfBundles(t *testing.T) {
+func TestCellsOfKits(t *testing.T) {
 	dir := folder(t, 60, 60)
 	require.NoError(t, os.Rename(filepath.Join(dir, "a.swf"), filepath.Join(dir, "a \"b\", ü.swf")))
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "pools", "ads"), 0o700))
 	write(t, dir, "pools/pool.yaml", "ads: ads/slots.ads\n")
 	write(t, dir, "pools/ads/slots.ads", (&Nodes{Count: 4, CPUs: 4, Memory: 1 << 20}).ads())
 	write(t, dir, "times.csv", "3,17\n")
-	f, err := Parse("sweep.yaml", []byte(bundled))
+	f, err := Parse("sweep.yaml", []byte(kitted))
 	require.NoError(t, err)
 	f.JitterKeys, f.Seeds = 0.02, []uint64{1, 2} // as flags do
 	p, err := Prepare(t.Context(), f, Settings{
@@ -49,24 +49,24 @@ func TestCellsOfBundles(t *testing.T) {
 		want[id] = encoded(t, cell)
 	}
 	whole := t.TempDir()
-	made, parts, err := p.Bundle(p.All())
+	made, parts, err := p.Kit(p.All())
 	require.NoError(t, err)
 	require.False(t, made.IsIn(whole))
 	require.NoError(t, made.Write(whole))
 	require.True(t, made.IsIn(whole))
-	some, few, err := p.Bundle([]int{7, 3})
+	some, few, err := p.Kit([]int{7, 3})
 	require.NoError(t, err)
-	require.True(t, some.IsIn(whole), "it is the bundle of all")
+	require.True(t, some.IsIn(whole), "it is the kit of all")
 	require.Len(t, few, 2)
 	require.NoError(t, os.Rename(dir, dir+"-gone"))
 	for _, part := range parts {
 		id := p.Manifest.Cells[part.Cell].ID
 		one := t.TempDir()
-		for _, name := range append([]string{BundleName}, part.Files...) {
+		for _, name := range append([]string{KitName}, part.Files...) {
 			require.NoError(t, os.Link(filepath.Join(whole, name), filepath.Join(one, name)), id)
 			require.Equal(t, name, strings.Trim(name, `, "ü`))
 		}
-		b, err := OpenBundle(one)
+		b, err := OpenKit(one)
 		require.NoError(t, err)
 		alone, err := b.Prepare(t.Context(), part.Number, Settings{Policies: linked, Version: "v1"})
 		require.NoError(t, err, id)
@@ -78,16 +78,16 @@ func TestCellsOfBundles(t *testing.T) {
 	}
 	require.Empty(t, want)
 
-	b, err := OpenBundle(whole)
+	b, err := OpenKit(whole)
 	require.NoError(t, err)
 	_, err = b.Prepare(t.Context(), 0, Settings{Policies: linked, Version: "v2"})
-	require.EqualError(t, err, "the bundle is for another program: for v1, this is v2")
+	require.EqualError(t, err, "the kit is for another program: for v1, this is v2")
 	for _, number := range []int{-1, 5 * 24} {
 		_, err = b.Prepare(t.Context(), number, Settings{Policies: linked, Version: "v1"})
 		require.ErrorContains(t, err, "the sweep has 120")
 	}
-	_, err = OpenBundle(t.TempDir())
-	require.ErrorContains(t, err, "read the bundle of a sweep")
+	_, err = OpenKit(t.TempDir())
+	require.ErrorContains(t, err, "read the kit of a sweep")
 }
 
 func encoded(t *testing.T, c results.Cell) string {

@@ -19,10 +19,10 @@ import (
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
 )
 
-// Bundle is a folder with all that another machine needs to run cells of a sweep, one by one: the sweep's
+// Kit is a folder with all that another machine needs to run cells of a sweep, one by one: the sweep's
 // file as it was changed by flags, and the files that the cells need. What the program has built in is not
 // in it.
-type Bundle struct {
+type Kit struct {
 	// Version is that of the program whose results count.
 	Version string `json:"version"`
 	// File is the sweep's file, for errors, and Text its text.
@@ -34,14 +34,14 @@ type Bundle struct {
 	Seeds      []uint64 `json:"seeds"`
 	// Inputs is a digest of all that the results of the cells depend on.
 	Inputs string `json:"inputs"`
-	// Files are the files of the bundle.
+	// Files are the files of the kit.
 	Files []Stored `json:"files"`
 
 	dir  string             // where it was opened
-	from map[string]located // where the files are that are to be copied, by their names in the bundle
+	from map[string]located // where the files are that are to be copied, by their names in the kit
 }
 
-// Stored is a file of a bundle.
+// Stored is a file of a kit.
 type Stored struct {
 	// Name is how the sweep's file names it, Path where it was found: errors say that.
 	Name string `json:"name"`
@@ -50,14 +50,14 @@ type Stored struct {
 	File string `json:"file"`
 }
 
-// BundleName is the name of the file that says what a bundle is.
-const BundleName = "bundle.json"
+// KitName is the name of the file that says what a kit is.
+const KitName = "kit.json"
 
 // Part is what a cell needs to be run by itself.
 type Part struct {
 	// Cell is its index in Manifest.Cells, Number its place among all cells of the sweep's file.
 	Cell, Number int
-	// Files are the names of the files of the bundle that it needs, besides [BundleName].
+	// Files are the names of the files of the kit that it needs, besides [KitName].
 	Files []string
 	// Memory is an estimate of what it needs, in bytes; Cost one of how long it takes, in a unit of about
 	// 10 µs on a machine of today.
@@ -65,10 +65,10 @@ type Part struct {
 	Cost   float64
 }
 
-// Bundle returns the bundle of all cells of the sweep, and what each of some cells needs, in the order in
+// Kit returns the kit of all cells of the sweep, and what each of some cells needs, in the order in
 // which to start them.
-func (p *Sweep) Bundle(cells []int) (*Bundle, []Part, error) {
-	b := &Bundle{
+func (p *Sweep) Kit(cells []int) (*Kit, []Part, error) {
+	b := &Kit{
 		Version: p.settings.Version, File: p.file.path, Text: string(p.file.text), Jobs: p.settings.Jobs,
 		JitterKeys: p.file.JitterKeys, Seeds: p.file.Seeds, Files: []Stored{}, from: map[string]located{},
 	}
@@ -96,9 +96,9 @@ func (p *Sweep) Bundle(cells []int) (*Bundle, []Part, error) {
 	return b, parts, nil
 }
 
-// IsIn reports whether a folder has this bundle.
-func (b *Bundle) IsIn(dir string) bool {
-	there, err := os.ReadFile(filepath.Join(dir, BundleName))
+// IsIn reports whether a folder has this kit.
+func (b *Kit) IsIn(dir string) bool {
+	there, err := os.ReadFile(filepath.Join(dir, KitName))
 	if err != nil {
 		return false
 	}
@@ -106,8 +106,8 @@ func (b *Bundle) IsIn(dir string) bool {
 	return err == nil && bytes.Equal(bytes.TrimSpace(there), text)
 }
 
-// Write writes the bundle into a folder, which must be there.
-func (b *Bundle) Write(dir string) error {
+// Write writes the kit into a folder, which must be there.
+func (b *Kit) Write(dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(b.from)) {
 		if err := b.from[name].copy(filepath.Join(dir, name)); err != nil {
 			return err
@@ -115,9 +115,9 @@ func (b *Bundle) Write(dir string) error {
 	}
 	text, err := json.Marshal(b)
 	if err != nil {
-		return fmt.Errorf("write the bundle of the sweep: %w", err)
+		return fmt.Errorf("write the kit of the sweep: %w", err)
 	}
-	return wholefile.WriteInside("the bundle", filepath.Join(dir, BundleName), func(out io.Writer) error {
+	return wholefile.WriteInside("the kit", filepath.Join(dir, KitName), func(out io.Writer) error {
 		_, err = out.Write(text)
 		return err
 	})
@@ -148,9 +148,9 @@ func (p *Sweep) files(c *cell) (all []located, err error) {
 	return slices.DeleteFunc(all, func(l located) bool { return l.within != nil }), nil
 }
 
-// store adds a file, unless it is there, and returns its name in the bundle. That is made of letters that
+// store adds a file, unless it is there, and returns its name in the kit. That is made of letters that
 // need no quotes anywhere.
-func (b *Bundle) store(file located) string {
+func (b *Kit) store(file located) string {
 	name := ""
 	for _, s := range b.Files {
 		if s.Path == file.path {
@@ -193,24 +193,24 @@ func (l located) copy(to string) error {
 	return err
 }
 
-// OpenBundle reads what a bundle is.
-func OpenBundle(dir string) (*Bundle, error) {
-	text, err := os.ReadFile(filepath.Join(dir, BundleName))
+// OpenKit reads what a kit is.
+func OpenKit(dir string) (*Kit, error) {
+	text, err := os.ReadFile(filepath.Join(dir, KitName))
 	if err != nil {
-		return nil, fmt.Errorf("read the bundle of a sweep: %w", err)
+		return nil, fmt.Errorf("read the kit of a sweep: %w", err)
 	}
-	b := &Bundle{dir: dir}
+	b := &Kit{dir: dir}
 	if err = json.Unmarshal(text, b); err != nil {
-		return nil, fmt.Errorf("read the bundle of a sweep: %s: %w", filepath.Join(dir, BundleName), err)
+		return nil, fmt.Errorf("read the kit of a sweep: %s: %w", filepath.Join(dir, KitName), err)
 	}
 	return b, nil
 }
 
 // Prepare prepares the cell of a number alone: no other trace is read, and no other policy started. Of the
-// settings it takes all but what the bundle says.
-func (b *Bundle) Prepare(ctx context.Context, number int, s Settings) (*Sweep, error) {
+// settings it takes all but what the kit says.
+func (b *Kit) Prepare(ctx context.Context, number int, s Settings) (*Sweep, error) {
 	if s.Version != b.Version {
-		return nil, fmt.Errorf("the bundle is for another program: for %s, this is %s", b.Version, s.Version)
+		return nil, fmt.Errorf("the kit is for another program: for %s, this is %s", b.Version, s.Version)
 	}
 	f, err := Parse(b.File, []byte(b.Text))
 	if err != nil {
