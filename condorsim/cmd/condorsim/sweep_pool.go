@@ -85,8 +85,10 @@ func (c *sweepCommand) onPool(ctx context.Context, plan *sweep.Sweep, todo []int
 	}
 	say.begin(len(todo), time.Now())
 	defer say.end()
-	if err = r.collect(); err != nil {
-		return nil, err
+	if !c.Fresh {
+		if err = r.collect(); err != nil {
+			return nil, err
+		}
 	}
 	var tasks []fleet.Task
 	for _, part := range parts {
@@ -105,7 +107,7 @@ func (c *sweepCommand) onPool(ctx context.Context, plan *sweep.Sweep, todo []int
 	if f.Host, err = os.Hostname(); err != nil {
 		return nil, fmt.Errorf("find out this machine's name: %w", err)
 	}
-	if err = r.prepare(ctx, kit, f); err != nil {
+	if err = r.prepare(ctx, kit, f, c.Fresh); err != nil {
 		return nil, err
 	}
 	if err = f.Run(ctx, tasks); err != nil {
@@ -156,9 +158,9 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // prepare writes the kit and this program, also over what should be the same: the folder may come from
-// somebody else. If it is of another kit, its jobs are removed first.
-func (r *poolRun) prepare(ctx context.Context, b *sweep.Kit, f *fleet.Fleet) error {
-	if !b.IsIn(r.dir) {
+// somebody else. If it is of another kit, or all is to be run anew, its jobs are removed first.
+func (r *poolRun) prepare(ctx context.Context, kit *sweep.Kit, f *fleet.Fleet, fresh bool) error {
+	if fresh || !kit.IsIn(r.dir) {
 		if err := f.Abandon(ctx); err != nil {
 			return err
 		}
@@ -169,7 +171,7 @@ func (r *poolRun) prepare(ctx context.Context, b *sweep.Kit, f *fleet.Fleet) err
 	if err := copyProgram(filepath.Join(r.dir, programName)); err != nil {
 		return err
 	}
-	return b.Write(r.dir)
+	return kit.Write(r.dir)
 }
 
 // copyProgram copies this program, which the jobs run.
