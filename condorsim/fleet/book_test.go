@@ -10,8 +10,10 @@ import (
 // In any order of events, of whichever jobs, also of clusters that were given up: a task is finished or
 // comes to nothing only while a job stands for it, and once for each job; and each task is in one place.
 func TestAnyOrderOfEvents(t *testing.T) {
-	kinds := []int{submits, executes, evicted, terminated, shadowFailed, aborted, held, released, disconnected,
-		lostTouch, clusterGone, paused, resumed, 6, 28, 40}
+	kinds := []int{
+		submits, executes, evicted, terminated, shadowFailed, aborted, held, released, disconnected,
+		lostTouch, clusterGone, paused, resumed, 6, 28, 40,
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 4
 		b := newBook([]int{10, 11, 12, 13})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/condorsim/output/wholefile"
@@ -129,11 +130,11 @@ func (r *running) stop(all bool) error {
 	}
 	return r.remove(ctx, func(s *submission) bool {
 		for _, number := range s.Tasks {
-			if _, known := r.book.at[number]; all || !known {
+			if _, known := r.book.at[number]; !known {
 				return true
 			}
 		}
-		return false
+		return all || s.left
 	})
 }
 
@@ -142,7 +143,7 @@ func (r *running) remove(ctx context.Context, chosen func(*submission) bool) err
 	var clusters []string
 	for _, s := range r.state.Submissions {
 		if !s.gone && s.Cluster > 0 && chosen(s) {
-			clusters = append(clusters, fmt.Sprint(s.Cluster))
+			clusters = append(clusters, strconv.Itoa(s.Cluster))
 		}
 	}
 	if len(clusters) > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func newWorld(t *testing.T) *world {
 	w.Fleet = &Fleet{
 		Dir: t.TempDir(), Name: "test", Program: "prog", Arguments: []string{"cell", "$(number)"}, Host: "here",
 		Take: func(number int) (error, error) {
-			text, err := os.ReadFile(filepath.Join(w.Dir, ResultOf(fmt.Sprint(number))))
+			text, err := os.ReadFile(filepath.Join(w.Dir, ResultOf(strconv.Itoa(number))))
 			switch {
 			case err != nil:
 				return errors.New("its result did not come back"), nil
@@ -52,7 +53,7 @@ func newWorld(t *testing.T) *world {
 		},
 		Lost:    func(number int, why error) { w.lost[number] = why.Error() },
 		Say:     func(text string) { w.said = append(w.said, text) },
-		Printed: func(number int, text string) { w.said = append(w.said, fmt.Sprint(number)+" printed "+text) },
+		Printed: func(number int, text string) { w.said = append(w.said, strconv.Itoa(number)+" printed "+text) },
 		Now:     func() time.Time { return w.now },
 		Pause: func(_ context.Context, d time.Duration) {
 			w.now = w.now.Add(d)
@@ -112,7 +113,7 @@ func (w *world) ends(n int, tasks ...int) func() {
 }
 
 func (w *world) result(number int, text string) {
-	require.NoError(w.t, os.WriteFile(filepath.Join(w.Dir, ResultOf(fmt.Sprint(number))), []byte(text), 0o600))
+	require.NoError(w.t, os.WriteFile(filepath.Join(w.Dir, ResultOf(strconv.Itoa(number))), []byte(text), 0o600))
 }
 
 // passes returns a step in which time passes.
@@ -276,6 +277,15 @@ func TestAbandoned(t *testing.T) {
 	s, err := load(w.Dir)
 	require.NoError(t, err)
 	require.Empty(t, s.Submissions)
+}
+
+// A held job that cannot be removed, as the schedd is down at that moment, is removed in the end.
+func TestRemovedLater(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.play(1, func() { w.file("down", "") },
+		w.log(0, "012 0 no such file\n\tCode 12 Subcode 2"),
+		func() { require.NoError(t, os.Remove(filepath.Join(w.fake, "down"))) }, w.passes(lull), w.ends(1, 0)))
+	require.Equal(t, []string{"condor_submit -terse 0.sub", "condor_rm 7.0", "condor_submit -terse 1.sub", "condor_rm 7"}, w.calls())
 }
 
 // If nothing can be kept any more, all ends, and the jobs are removed; also those that are gone.

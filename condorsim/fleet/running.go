@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -93,48 +94,59 @@ func (r *running) read(ctx context.Context) (heard bool, err error) {
 	again := gathering{}
 	for n, sub := range r.state.Submissions {
 		events, err := r.tails[n].next()
+		if err == nil {
+			err = r.follow(ctx, sub, events, &again)
+		}
 		if err != nil {
 			return heard, err
 		}
 		heard = heard || len(events) > 0
-		var useless []string // jobs that are held for good
-		for i, e := range events {
-			if sub.Cluster == 0 { // the last process was killed before it knew
-				sub.Cluster = e.cluster
-			}
-			if e.cluster != sub.Cluster {
-				continue
-			}
-			switch e.kind {
-			case paused:
-				r.Say("the schedd makes no more jobs of cluster " + fmt.Sprint(e.cluster) + " for now: " + e.reason)
-			case resumed:
-				r.Say("the schedd goes on with cluster " + fmt.Sprint(e.cluster))
-			}
-			for _, told := range r.book.apply(sub, e) {
-				if e.kind == held && !e.byUser() {
-					useless = append(useless, fmt.Sprintf("%d.%d", e.cluster, e.proc))
-				}
-				followed := i+1 < len(events) && events[i+1].kind == held && events[i+1].proc == e.proc
-				if err = r.heed(told, &again, followed); err != nil {
-					return heard, err
-				}
-			}
-		}
-		if len(useless) > 0 {
-			if err := remove(ctx, useless...); err != nil {
-				r.Say("jobs that are held could not be removed: " + err.Error())
-			}
-		}
 	}
 	again.tell(r.Say)
 	return heard, nil
+}
+
+// follow does what follows of the events of a submission, and removes jobs that HTCondor holds.
+func (r *running) follow(ctx context.Context, s *submission, events []event, again *gathering) error {
+	var useless []string
+	for i, e := range events {
+		if s.Cluster == 0 { // the last process was killed before it knew
+			s.Cluster = e.cluster
+		}
+		if e.cluster != s.Cluster {
+			continue
+		}
+		switch e.kind {
+		case paused:
+			r.Say(fmt.Sprintf("the schedd makes no more jobs of cluster %d for now: %s", e.cluster, e.reason))
+		case resumed:
+			r.Say(fmt.Sprintf("the schedd goes on with cluster %d", e.cluster))
+		}
+		for _, told := range r.book.apply(s, e) {
+			if told.what == cameToNothing && e.kind == held {
+				useless = append(useless, fmt.Sprintf("%d.%d", e.cluster, e.proc))
+			}
+			followed := i+1 < len(events) && events[i+1].kind == held && events[i+1].proc == e.proc
+			if err := r.heed(told, again, followed); err != nil {
+				return err
+			}
+		}
+	}
+	if len(useless) == 0 {
+		return nil
+	}
+	if err := remove(ctx, useless...); err != nil {
+		s.left = true
+		r.Say("jobs that are held could not be removed yet: " + err.Error())
+	}
+	return nil
 }
 
 // heed does what follows of news. The error ends all.
 func (r *running) heed(told news, again *gathering, followed bool) error {
 	name := r.tasks[told.task].Name
 	switch told.what {
+	case nothing:
 	case finished:
 		useless, fatal := r.take(told.task)
 		if useless == nil || fatal != nil {
@@ -174,7 +186,7 @@ func (r *running) take(number int) (useless, fatal error) {
 	if text != "" {
 		r.Printed(number, text)
 	}
-	for _, name := range []string{ResultOf(fmt.Sprint(number)), ErrorsOf(fmt.Sprint(number))} {
+	for _, name := range []string{ResultOf(strconv.Itoa(number)), ErrorsOf(strconv.Itoa(number))} {
 		_ = os.Remove(filepath.Join(r.Dir, name)) // the folder is removed in the end
 	}
 	return nil, nil
@@ -183,7 +195,7 @@ func (r *running) take(number int) (useless, fatal error) {
 // printed returns the standard error of a task, the end if it is long.
 func (r *running) printed(number int) string {
 	const most = 4000
-	text, _ := os.ReadFile(filepath.Join(r.Dir, ErrorsOf(fmt.Sprint(number)))) // there may be none
+	text, _ := os.ReadFile(filepath.Join(r.Dir, ErrorsOf(strconv.Itoa(number)))) // there may be none
 	return string(text[max(0, len(text)-most):])
 }
 

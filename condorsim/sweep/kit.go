@@ -262,9 +262,9 @@ func ReadFailure(text []byte) error {
 	if json.Unmarshal(text, &f) != nil || f.Failed == "" {
 		return nil
 	}
-	if err := errors.New(f.Failed); !f.Bad {
-		return err
-	} else {
-		return &BadInput{err}
+	why := errors.New(f.Failed)
+	if f.Bad {
+		return &BadInput{why}
 	}
+	return why
 }

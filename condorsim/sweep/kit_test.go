@@ -66,10 +66,10 @@ func TestCellsOfKits(t *testing.T) {
 			require.NoError(t, os.Link(filepath.Join(whole, name), filepath.Join(one, name)), id)
 			require.Equal(t, name, strings.Trim(name, `, "ü`))
 		}
-		b, err := OpenKit(one)
-		require.NoError(t, err)
-		alone, err := b.Prepare(t.Context(), part.Number, Settings{Policies: linked, Version: "v1"})
-		require.NoError(t, err, id)
+		b, openErr := OpenKit(one)
+		require.NoError(t, openErr)
+		alone, openErr := b.Prepare(t.Context(), part.Number, Settings{Policies: linked, Version: "v1"})
+		require.NoError(t, openErr, id)
 		require.Len(t, alone.cells, 1)
 		for _, cell := range collect(t, alone, 1) {
 			require.Equal(t, want[id], encoded(t, cell), id)

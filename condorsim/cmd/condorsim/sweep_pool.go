@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -139,7 +140,7 @@ func (r *poolRun) fleet(c *sweepCommand) *fleet.Fleet {
 		Arguments: []string{"cell", "$(number)", "--memory", "$(megabytes)", "--out", fleet.ResultOf("$(number)")},
 		Slots:     c.Slots, Lines: c.Submit,
 		Take: func(number int) (useless, fatal error) {
-			return r.take(number, filepath.Join(r.dir, fleet.ResultOf(fmt.Sprint(number))))
+			return r.take(number, filepath.Join(r.dir, fleet.ResultOf(strconv.Itoa(number))))
 		},
 		Lost: func(number int, why error) { r.fail(number, why) },
 		Say:  func(text string) { r.say.line("%s", text) }, Printed: r.printed, Progress: r.progress,
