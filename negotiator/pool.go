@@ -46,6 +46,10 @@ type Delta struct {
 	// StartFailed jobs are back in the queue although they were started: they did not start, or the
 	// pool evicted them.
 	Completed, Removed, StartFailed []backfill.JobID
+	// Elsewhere are those of Completed and Removed that another negotiator has started: in another pool,
+	// or on slots of this pool that are not this negotiator's. What they were promised here is neither
+	// kept nor broken.
+	Elsewhere []backfill.JobID
 	// SlotEnded are those of StartFailed that ran until their slots took no jobs any more.
 	SlotEnded []backfill.JobID
 	// Displaced are those of StartFailed that ran until they had made way for others, see

@@ -137,6 +137,9 @@ func trust(t *testing.T, first *ourPool, others ...*ourPool) {
 	}
 }
 
+// unlent has our negotiator lend no claims: these pools' startds end each with its job (CLAIM_WORKLIFE).
+const unlent = "BACKFILL_LEASE_TIME = 0\n"
+
 // TestStagedFlocking stages job_flocking_to and job_aggressive_flocking: jobs of a schedd whose own
 // pool has no slot for them run in others. FLOCK_INCREMENT lets the schedd turn to two at once.
 func TestStagedFlocking(t *testing.T) {
@@ -144,8 +147,8 @@ func TestStagedFlocking(t *testing.T) {
 	underBoth(t, func(t *testing.T, prepare func([]string, string) *ourPool) {
 		t.Helper()
 		remote := []*ourPool{
-			prepare([]string{"CPUS=2", "NODES=1"}, ""),
-			prepare([]string{"CPUS=2"}, "STARTD_ARGS = -f -n n2"),
+			prepare([]string{"CPUS=2", "NODES=1"}, unlent),
+			prepare([]string{"CPUS=2"}, "STARTD_ARGS = -f -n n2\n"+unlent),
 		}
 		home := prepare([]string{"CPUS=2", "NODES=2", "SCHEDDS=2"}, fmt.Sprintf("START = False\n"+
 			"s2.FLOCK_TO = 127.0.0.1:%d, 127.0.0.1:%d\ns2.FLOCK_INCREMENT = 2", remote[0].Port, remote[1].Port))

@@ -327,6 +327,9 @@ func (p *Pool) due(wake backfill.Time) time.Time {
 	if p.claims.GangsFly() {
 		due = p.looked
 	}
+	if p.contested() {
+		due = earlier(due, p.rested())
+	}
 	if d := p.claims.Deadline(); !d.IsZero() {
 		due = earlier(due, d)
 	}
@@ -366,7 +369,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) (d negotiator.Delta
 		case <-timer.C:
 		}
 		timer.Stop()
-		if p.claims.Unsent() {
+		if p.claims.Unsent() && !p.contested() {
 			p.dispatcher.HandOver(ctx)
 		}
 		if d, granted = p.granted(); granted {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/claims"
 )
 
 // watch finds out between two looks whether something became free, while jobs wait.
@@ -31,7 +32,18 @@ const (
 func (p *Pool) beginWatch() {
 	waits := p.belief.Waits()
 	p.watching, p.follows = waits && !p.s.Observe, waits && p.s.Observe
-	p.asks = p.cycleEnd.Add(max(p.s.CycleDelay, restAfterCycle*p.cycleEnd.Sub(p.looked)))
+	p.asks = p.rested()
+}
+
+// rested returns when the collector has had its rest after the last cycle.
+func (p *Pool) rested() time.Time {
+	return p.cycleEnd.Add(max(p.s.CycleDelay, restAfterCycle*p.cycleEnd.Sub(p.looked)))
+}
+
+// contested tells whether a look comes soon, before matches are handed over whose jobs may have started
+// elsewhere meanwhile.
+func (p *Pool) contested() bool {
+	return p.rested().Sub(p.cycleEnd) <= retry && claims.Contested(p.claims)
 }
 
 // atFollowing is how long an observer rests between two looks while jobs wait, at least. Nothing tells

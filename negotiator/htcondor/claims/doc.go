@@ -22,11 +22,12 @@
 // in their first seconds, and [State.Leftovers] and [State.Released], for the claims of gangs that have ended.
 //
 // Files: state.go the [State] and its events; flight.go jobs on their way, and whether their
-// schedds have room; recount.go schedds that are to ask for a gang's slots; grant.go who gets what of
-// the offers, takeover.go jobs that have the place of others, vacate.go scavengers that leave for
-// others, clock.go whether job and slot still accept
-// each other; leases.go which claims are lent, lease.go how long and in which words, queue.go who
-// waits for them, deaf.go slots that cannot be lent; early.go starts that fail early; gangs.go gangs,
-// which take turns; suspects.go slots on which starts fail, refused.go jobs that schedds do not start;
-// wishes.go which jobs want machines that sleep; reasons.go why jobs wait.
+// schedds have room, contested.go whether others may have started them first; recount.go schedds
+// that are to ask for a gang's slots; grant.go who gets what of the offers, takeover.go jobs that
+// have the place of others, vacate.go scavengers that leave for others, clock.go whether job and
+// slot still accept each other; leases.go which claims are lent, lease.go how long and in which
+// words, queue.go who waits for them, deaf.go slots that cannot be lent; early.go starts that fail
+// early; gangs.go gangs, which take turns; suspects.go slots on which starts fail, refused.go jobs
+// that schedds do not start; wishes.go which jobs want machines that sleep; reasons.go why jobs
+// wait.
 package claims

@@ -95,18 +95,23 @@ func (c *State) giveUp(id backfill.JobID) {
 }
 
 // unspared is for how long a claim may be on its way that was handed over for a job that has ended
-// or runs elsewhere.
+// or runs on another slot.
 const unspared = 5 * time.Second
 
-// spare has the claims of a flight that is over handed out again soon, if they are still
-// advertised: the job did not need them.
-func (c *State) spare(f *flight) {
+// spare has the claims of a flight that is over handed out again some time after they were handed
+// over, if they are still advertised: the job did not need them.
+func (c *State) spare(f *flight, after time.Duration) {
 	if f.job.Group.Spec.Parallel {
 		return // what becomes of a gang's claims is known otherwise
 	}
 	for _, id := range f.ids() {
-		if u, used := c.used[id]; used {
-			u.at = u.at.Add(unspared - 2*c.s.Patience)
+		u, used := c.used[id]
+		switch {
+		case !used:
+		case c.now.Sub(u.at) >= after:
+			delete(c.used, id)
+		default:
+			u.at = u.at.Add(after - 2*c.s.Patience)
 			c.used[id] = u
 		}
 	}

@@ -51,6 +51,7 @@ type State struct {
 	limits   *track.Limits
 	proven   map[string]time.Time         // when each host was last seen to work
 	excused  map[string]time.Time         // what excuses each slot, by when it was
+	shared   map[string]time.Time         // by schedd: when a job of it was last seen to start elsewhere
 	failures map[observe.JobKey]time.Time // each job's last failed start
 	handed   time.Time                    // when a match was last handed over
 	reasons  map[backfill.JobID]reason    // why jobs wait, as their schedds were told
@@ -110,7 +111,7 @@ func New(s Settings, belief *track.Belief) *State {
 		settled: map[backfill.JobID]bool{}, held: map[backfill.JobID]bool{}, limited: map[backfill.JobID]bool{},
 		single: map[string]time.Time{}, deaf: map[string]bool{},
 		vacating: map[backfill.JobID]*vacating{}, unwilling: map[string]time.Time{},
-		recounted: map[string]time.Time{},
+		recounted: map[string]time.Time{}, shared: map[string]time.Time{},
 	}
 }
 
@@ -177,7 +178,7 @@ func (c *State) settle(o track.Outcome) {
 		case f.job.Spec.Parallel:
 			c.running[id] = f.claims
 		case f.lent: // it may run on another claim
-			c.spare(f)
+			c.spare(f, unspared)
 		}
 		c.accept(f.job)
 		delete(c.flights, id)
@@ -186,11 +187,12 @@ func (c *State) settle(o track.Outcome) {
 	for _, id := range o.Failed {
 		c.giveUp(id)
 	}
+	c.share(o.Delta.Elsewhere)
 	for _, id := range o.Over {
 		if j := c.flights[id].job; j.Group.Runs() {
 			c.accept(j)
 		}
-		c.spare(c.flights[id])
+		c.spare(c.flights[id], c.flights[id].sparedAfter(slices.Contains(o.Delta.Elsewhere, id)))
 		delete(c.flights, id)
 	}
 	for _, e := range o.Ended {

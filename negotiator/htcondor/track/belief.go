@@ -76,6 +76,7 @@ type Belief struct {
 	sizes     sizes     // of the slots that are up
 	// charging is what jobs are charged with since the last look.
 	charging accountant.Charging
+	promises Promises
 	// inPlan are the jobs of the last plan, see TakePlan.
 	inPlan []*Job
 	// dropped are slots of the last snapshot that [Belief.Diff] has given up as gone.

@@ -56,8 +56,8 @@ func (j *Job) charged() *observe.Spec {
 }
 
 // runsUnfit tells whether a job runs in the pool and is in no plan, since it cannot be planned
-// with: its claims are planned around, and it is charged like any other. One that was planned
-// before is, wherever its queue says that it runs now.
+// with: its claims are planned around, and it is charged like any other. One that ran as it was
+// planned before is, wherever its queue says that it runs now.
 func (b *Belief) runsUnfit(j *Job) bool {
 	switch {
 	case j.Phase != Unknown || j.leader != nil || j.Group == nil || !j.Group.Runs():

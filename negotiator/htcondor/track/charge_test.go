@@ -59,7 +59,9 @@ func TestUse(t *testing.T) {
 	p = begun(t)
 	p.job(1)
 	p.look()
-	p.start(1, sent, "a")
+	p.runs(1, "a")
+	p.look()
+	p.slot("a", func(s *observe.Slot) { s.Claimed, s.Runs = false, observe.JobKey{} })
 	p.runs(1, "nowhere")
 	for range 2 {
 		p.look()
@@ -69,6 +71,14 @@ func TestUse(t *testing.T) {
 	p.idles(1)
 	p.look()
 	require.Zero(t, charged(p))
+
+	p = begun(t)
+	p.job(1)
+	p.look()
+	p.start(1, sent, "a")
+	p.runs(1, "nowhere")
+	p.look()
+	require.Zero(t, charged(p), "another negotiator was first")
 
 	p = begun(t)
 	p.job(1, gang(2))

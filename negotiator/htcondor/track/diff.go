@@ -166,7 +166,7 @@ func (c *comparison) sort() {
 	slices.SortFunc(d.Taught, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Outliving, func(a, b negotiator.PastRun) int { return byJob(a.Job, b.Job) })
 	slices.SortFunc(d.Ends, func(a, b negotiator.End) int { return int(a.Job - b.Job) })
-	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.StartFailed, d.SlotEnded, d.Displaced, d.Unadmitted} {
+	for _, ids := range [][]backfill.JobID{d.Completed, d.Removed, d.Elsewhere, d.StartFailed, d.SlotEnded, d.Displaced, d.Unadmitted} {
 		slices.Sort(ids)
 	}
 	slices.SortFunc(d.SlotsUp, func(a, b *negotiator.Slot) int { return strings.Compare(a.Name, b.Name) })

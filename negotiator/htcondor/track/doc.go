@@ -17,7 +17,8 @@
 // how many waiting jobs of whom it knows; diff.go the comparison and its [Outcome], once.go how
 // each job is told of once; slots.go slots, drained.go those that are drained; jobs.go jobs, job.go
 // one of them, submitted.go since when it can be there, witness.go what slots say of them, lasted.go how long they run,
-// adrift.go those whose slot is free again; admission.go which new jobs are planned with,
+// adrift.go those whose slot is free again, elsewhere.go those that another negotiator has started,
+// promises.go what became of promises; admission.go which new jobs are planned with,
 // limits.go what limits have for them, slotlimits.go those that depend on the slot, charge.go what jobs
 // take of these, world.go what ads learn from outside, weight.go what a job counts for,
 // sizes.go one that waits, deferral.go jobs with a time of their own, unused.go those whose

@@ -360,6 +360,9 @@ func text(out Outcome, b *Belief) string {
 	for _, id := range d.Removed {
 		add("removed #%d", id)
 	}
+	for _, id := range d.Elsewhere {
+		add("elsewhere #%d", id)
+	}
 	for _, id := range d.StartFailed {
 		if slices.Contains(d.SlotEnded, id) {
 			add("back #%d, whose slot ended", id)

@@ -59,6 +59,7 @@ type Job struct {
 	early  bool  // it was told before its earliest start
 	// scavenges says that it is a scavenger, as the negotiator was told.
 	scavenges bool
+	standing  standing // how its promise stands
 
 	starts backfill.Time     // when a waiting job was to start in the last plan; 0: it had no reservation
 	takes  []negotiator.Take // of limits, as the negotiator was told

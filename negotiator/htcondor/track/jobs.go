@@ -46,6 +46,7 @@ func (c *comparison) jobsDiffer() {
 		case j.Group.Runs():
 			c.outlives(j)
 			c.jobRuns(j)
+			c.settlePromise(j)
 		case j.Phase == Running:
 			if c.jobIsIdle(j) {
 				again = append(again, j)
@@ -131,6 +132,7 @@ func (c *comparison) jobChanged(j *Job) {
 // held or removed before its requested time was over, since it would have run longer, or if the job
 // constraint now leaves the job out, since it runs on.
 func (c *comparison) jobLeft(j *Job) {
+	c.promiseLeaves(j)
 	c.over(j)
 	c.b.drop(j)
 	c.leavesUnused(j)
@@ -221,7 +223,7 @@ func (c *comparison) jobRuns(j *Job) {
 	chunks := 0
 	for _, a := range at {
 		if c.b.Slot(a.Slot) == nil || !c.b.isUp(a.Slot) {
-			c.jobRunsElsewhere(j, at)
+			c.runsAway(j, at)
 			return
 		}
 		chunks += a.Chunks
@@ -251,7 +253,7 @@ func (c *comparison) jobRuns(j *Job) {
 		}
 		c.endMoves(j, began)
 	case chunks != j.Group.Spec.Nodes || j.Group.Spec.Wrong != nil || c.outgrows(j):
-		c.jobRunsElsewhere(j, at) // its claims are planned around
+		c.runsUnplanned(j, at) // its claims are planned around
 	default:
 		c.unhold(j)
 		j.Places, j.Start = at, began
@@ -326,10 +328,10 @@ func (c *comparison) endMoves(j *Job, began backfill.Time) {
 	}
 }
 
-// jobRunsElsewhere takes a job out of the plan, since the way it runs cannot be planned with: it
-// runs on unknown slots, such as another pool's, in another number of chunks or on smaller ones than
-// it asks for, or has a Spec that cannot be planned.
-func (c *comparison) jobRunsElsewhere(j *Job, at []Place) {
+// runsUnplanned takes a job out of the plan, since the way it runs cannot be planned with: in another
+// number of chunks or on smaller ones than it asks for, on slots that are not planned with, or with a
+// Spec that cannot be planned.
+func (c *comparison) runsUnplanned(j *Job, at []Place) {
 	if j.Phase == Running {
 		j.run.spec = j.Spec
 	}

@@ -128,7 +128,7 @@ func TestJobsThatStart(t *testing.T) {
 			{after: 5, do: func(p *pool) {
 				start(p)
 				p.runs(1, "elsewhere")
-			}, want: "completed #1 ran ?, over #1"},
+			}, want: "completed #1 ran ?, elsewhere #1, over #1"},
 			{after: 1},
 			{after: 1, do: func(p *pool) { p.idles(1) }, want: "submitted 1.0=#1"},
 		},
@@ -140,7 +140,7 @@ func TestJobsThatStart(t *testing.T) {
 			waiting, {after: 5, do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 5"},
 		},
 		"started by another, nobody knows": {
-			waiting, {after: 5, do: func(p *pool) { p.runs(1, "z") }, want: "removed #1"}, {after: 1},
+			waiting, {after: 5, do: func(p *pool) { p.runs(1, "z") }, want: "removed #1, elsewhere #1"}, {after: 1},
 		},
 		"it runs already": {
 			{do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 0"}, {after: 1},

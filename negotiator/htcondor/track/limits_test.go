@@ -155,7 +155,7 @@ func TestRooms(t *testing.T) {
 		{do: func(p *pool) { p.job(1); p.job(2) }, want: "submitted 1.0=#1, submitted 2.0=#2"},
 		{do: func(p *pool) { p.job(3) }, want: "limit jobs of schedd s is 2, submitted 3.0=#3"},
 		{do: func(p *pool) { p.runs(1, "a") }, want: "found 1.0=#1 on a×1 since 0"},
-		{do: func(p *pool) { p.runs(2, "elsewhere") }, want: "limit jobs of schedd s is 1, removed #2"},
+		{do: func(p *pool) { p.runs(2, "elsewhere") }, want: "limit jobs of schedd s is 1, removed #2, elsewhere #2"},
 		{
 			do:   func(p *pool) { p.schedd("s", func(s *observe.Schedd) { s.Room = nil }) },
 			want: "limit jobs of schedd s is 1e+09",

@@ -100,6 +100,10 @@ func (c *comparison) tellOnce() {
 	d.SlotEnded = lastOnly(c, asStartFailed, d.SlotEnded, itself)
 	d.Displaced = lastOnly(c, asStartFailed, d.Displaced, itself)
 	d.Unadmitted = lastOnly(c, asStartFailed, d.Unadmitted, itself)
+	d.Elsewhere = slices.DeleteFunc(d.Elsewhere, func(id backfill.JobID) bool {
+		last, again := c.again[id]
+		return again && last != asCompleted && last != asRemoved
+	})
 	d.Ends = lastOnly(c, asEnds, d.Ends, func(e negotiator.End) backfill.JobID { return e.Job })
 	for id, w := range c.again {
 		if w != asCompleted {

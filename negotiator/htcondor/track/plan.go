@@ -18,6 +18,7 @@ type Broken struct {
 // returns the guarantees that leases and limits have broken. Jobs that only wait need not be in the
 // plan.
 func (b *Belief) TakePlan(plan negotiator.Checkpoint) (broken []Broken) {
+	b.notePromises(plan)
 	for _, j := range b.inPlan {
 		if j.Phase == Waiting { // unless the plan says otherwise, it only waits
 			j.hopeless, j.starts = nil, 0
