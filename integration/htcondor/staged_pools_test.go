@@ -178,10 +178,35 @@ func TestStagedFlocking(t *testing.T) {
 		require.Positive(t, nodes["n1"], "the first pool's node")
 		require.Positive(t, nodes[""], "the second pool's node, which has no name in events")
 		require.Equal(t, pooltest.Idle, home.Statuses()[stays[0]], "its schedd does not flock")
-		for _, pool := range remote {
-			require.Empty(t, pool.Queue())
+		for i, node := range []string{"n1", ""} {
+			require.Empty(t, remote[i].Queue())
+			countsOnce(t, remote[i], nodes[node], len(many)+len(one))
 		}
 	})
+}
+
+// countsOnce requires that a pool of ours counts the promise of each job once: as kept if it has started
+// the job, as elsewhere if another pool has. So all pools together count no job as kept twice.
+func countsOnce(t *testing.T, pool *ourPool, ran, all int) {
+	t.Helper()
+	if pool.Ads("-negotiator")[0].Text("BackfillVersion") == "" {
+		return // the stock negotiator promises nothing
+	}
+	counted := map[string]int{}
+	pool.Wait("the last promise to be counted", time.Minute, func() bool {
+		for _, ad := range pool.Ads("-negotiator") {
+			for _, outcome := range []string{"Kept", "Broken", "Elsewhere", "Gone", "Open"} {
+				counted[outcome] = ad.Int("BackfillPromises" + outcome)
+			}
+		}
+		return counted["Kept"] > 0 && counted["Open"] == 0
+	})
+	t.Logf("of %d jobs %d ran here; promises: %v", all, ran, counted)
+	require.LessOrEqual(t, counted["Kept"], ran)
+	require.LessOrEqual(t, counted["Elsewhere"], all-ran)
+	require.Positive(t, counted["Elsewhere"])
+	require.Zero(t, counted["Broken"])
+	require.Zero(t, counted["Gone"])
 }
 
 // highly are lines of configuration for one of two central managers (%[1]d and %[2]d are its port

@@ -33,6 +33,8 @@ type Facts struct {
 	// Matched and Unstarted count jobs since the start, see [claims.Counts], and Rejected the reasons
 	// for waiting that schedds were told.
 	Matched, Rejected, Unstarted int
+	// Promises says what became of promised starts since the start.
+	Promises track.Promises
 	// Kept is how many bytes of memory the queues take, at most, and LeftOut how many jobs are not
 	// planned because their ads are too large or are not read yet, or because too many wait.
 	Kept, LeftOut int
@@ -147,7 +149,7 @@ func (p *Pool) publish(s *observe.Snapshot, problems []string, used time.Duratio
 		Negotiators: s.Negotiators, Problems: slices.Concat(s.Problems, problems), Paused: paused,
 		Matched: counts.Matched, Rejected: p.dispatcher.Rejected(), Unstarted: counts.Unstarted,
 		Kept: s.Kept, LeftOut: s.LeftOut + view.Unseated, Contested: s.Contested,
-		Deaf: counts.Deaf, Asleep: asleep, Overlapping: overlapping,
+		Promises: view.Promises, Deaf: counts.Deaf, Asleep: asleep, Overlapping: overlapping,
 		Found: p.submits.woken, AskCPU: p.submits.spent,
 		LookCPU: p.lookCPU, RestCPU: p.s.CPU() - used,
 	}

@@ -117,6 +117,7 @@ type Pool struct {
 	looked   time.Time // when the last look began, even if it failed
 	lookCPU  time.Duration
 	cycleEnd time.Time // when the cycle after it ended
+	tried    time.Time // after which look matches were last handed over, as far as they could be
 	watch
 	submits *submits // is asked for while Fetch waits
 
@@ -233,6 +234,9 @@ func (p *Pool) Fetch(ctx context.Context, wake backfill.Time) (negotiator.Delta,
 		return p.compare(s), nil
 	}
 	p.cycleEnd = p.now()
+	if p.contested() && !p.tried.Equal(p.looked) { // their jobs still wait, as the look has shown
+		p.handOver(ctx)
+	}
 	if d, granted := p.granted(); granted {
 		return d, nil
 	}
@@ -292,9 +296,15 @@ func (p *Pool) Act(ctx context.Context, matches []negotiator.Match) error {
 	p.claims.Start(p.now(), matches)
 	if !p.s.Observe {
 		p.dispatcher.NoteLimits()
-		p.dispatcher.HandOver(ctx)
+		p.handOver(ctx)
 	}
 	return ctx.Err()
+}
+
+// handOver hands over what can be of the matches that wait.
+func (p *Pool) handOver(ctx context.Context) {
+	p.tried = p.looked
+	p.dispatcher.HandOver(ctx)
 }
 
 // Rouse says which jobs would start on slots of machines that sleep, for whoever wakes machines, see
@@ -370,7 +380,7 @@ func (p *Pool) wait(ctx context.Context, wake backfill.Time) (d negotiator.Delta
 		}
 		timer.Stop()
 		if p.claims.Unsent() && !p.contested() {
-			p.dispatcher.HandOver(ctx)
+			p.handOver(ctx)
 		}
 		if d, granted = p.granted(); granted {
 			return d, true, ctx.Err()

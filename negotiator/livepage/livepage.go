@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/access"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 	"github.com/condor-backfill/condor-backfill/negotiator/livepage/promises"
@@ -115,6 +116,9 @@ const NoID = promises.NoID
 
 // Broke notes that a guarantee was broken.
 func (s *Server) Broke(b Broken) { s.ledger.Broke(b) }
+
+// Elsewhere notes that another negotiator has started a job, as was seen at an instant.
+func (s *Server) Elsewhere(id backfill.JobID, at int64) { s.ledger.Elsewhere(id, at) }
 
 // Show has viewers see another picture.
 func (s *Server) Show(p *picture.Picture) {

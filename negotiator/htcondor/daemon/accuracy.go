@@ -82,11 +82,14 @@ func (a *accuracy) tell(f *Forecast) {
 
 // follow records the jobs that are now known to run, whoever has started them, and forgets those
 // that wait no more. A job that was gone before it was seen to run began when this negotiator
-// started it, unless that one only observes.
+// started it, unless that one only observes. A job that another negotiator has started counts not at all.
 func (a *accuracy) follow(r *negotiator.Report, observes bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for when, all := range a.told {
+		for _, id := range r.Delta.Elsewhere {
+			delete(all, id)
+		}
 		for _, b := range r.Delta.Began {
 			a.come(when, b.Job, b.At)
 		}

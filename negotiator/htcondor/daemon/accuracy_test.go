@@ -50,6 +50,32 @@ func TestAccuracy(t *testing.T) {
 		"an older negotiator does not say how near starts were")
 }
 
+// TestElsewhereSaysNothing: a job that another negotiator has started says nothing of what it was told
+// here, and the page is told of it.
+func TestElsewhereSaysNothing(t *testing.T) {
+	w := newWorld()
+	first := w.begin()
+	first.Submitted = append(first.Submitted, w.job(3, 4, 10))
+	d, end := run(t, w.options("easy"))
+	shown := &screen{}
+	d.ShowOn(shown)
+	w.deltas <- first
+	told := func() int {
+		d.accuracy.mu.Lock()
+		defer d.accuracy.mu.Unlock()
+		return len(d.accuracy.told[atArrival])
+	}
+	poll.Equal(t, 2, told)
+	w.deltas <- negotiator.Delta{Now: 1037, Completed: []backfill.JobID{1}} // it starts the second job
+	w.deltas <- negotiator.Delta{
+		Now: 1042, Completed: []backfill.JobID{2}, Removed: []backfill.JobID{3}, Elsewhere: []backfill.JobID{2, 3},
+	}
+	poll.Equal(t, 0, told)
+	require.NoError(t, end())
+	require.Zero(t, d.accuracy.measure()[atArrival].Jobs)
+	require.Equal(t, []backfill.JobID{2, 3}, shown.elsewhere)
+}
+
 // TestAnObserverIsAccurate: what it told is compared with when another negotiator starts the job, not with
 // when it would have started the job itself. A job that went unseen says nothing.
 func TestAnObserverIsAccurate(t *testing.T) {

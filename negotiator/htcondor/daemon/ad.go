@@ -14,6 +14,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/observe"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/security"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
 )
 
 // Cycle is what a cycle did, and how long each part of it took.
@@ -46,6 +47,7 @@ type status struct {
 	stopped             string // why nothing is matched; "" if matches are made
 	guaranteed          bool
 	broken              map[string]int // how many guarantees were broken since the start, by cause
+	promises            track.Promises // what became of them since the start
 	refusals, unstarted int
 	page                string      // its address; "": there is none
 	has                 observe.Has // for the pages of others
@@ -135,7 +137,10 @@ func (s *status) ad(now time.Time) *classad.ClassAd {
 		"DaemonStartTime": s.started.Unix(), "DaemonLastReconfigTime": s.configured.Unix(),
 		"MyCurrentTime": now.Unix(), "UpdateSequenceNumber": int64(s.sequence),
 		"BackfillGuaranteesBroken": int64(broken), "BackfillRefusals": int64(s.refusals),
-		"BackfillUnstarted": int64(s.unstarted), "BackfillSlotsPaused": int64(s.paused),
+		"BackfillPromisesKept": int64(s.promises.Kept), "BackfillPromisesBroken": int64(s.promises.Broken),
+		"BackfillPromisesElsewhere": int64(s.promises.Elsewhere), "BackfillPromisesGone": int64(s.promises.Gone),
+		"BackfillPromisesOpen": int64(s.promises.Open()),
+		"BackfillUnstarted":    int64(s.unstarted), "BackfillSlotsPaused": int64(s.paused),
 		"BackfillSlotsDeaf": int64(s.deaf), "BackfillQueueBytes": int64(s.kept), "BackfillJobsLeftOut": int64(s.leftOut),
 		"BackfillReserved": int64(s.reserved), "BackfillCycles": int64(s.total),
 		"BackfillBeyondDepth": int64(s.beyond), "BackfillContestedNames": int64(s.contested),

@@ -262,7 +262,7 @@ func (c *cycles) publish(r decided) error {
 		s.busy += now.End.Sub(now.Began)
 		s.policy, s.order, s.guaranteed, s.choice, s.fallback = policy, order, guarantees, choices, fallback
 		s.about, s.process = about, process
-		s.problems, s.unstarted = problems, facts.Unstarted
+		s.problems, s.unstarted, s.promises = problems, facts.Unstarted, facts.Promises
 		if fallback != "" {
 			s.problems = append([]string{given}, problems...)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/ahead"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/instant"
+	"github.com/condor-backfill/condor-backfill/negotiator/livepage/picture"
 	"github.com/condor-backfill/condor-backfill/negotiator/matchmaker"
 )
 
@@ -95,7 +96,7 @@ func cannotRunNow(f matchmaker.Fit, zone *time.Location) string {
 
 // matched is the situation of a job that the schedule counts as running since its match, and that
 // its schedd has not started yet.
-const matched = "matched"
+const matched = picture.Matched
 
 // started tells whether the schedule has started the job: it runs, or is on its way.
 func (j JobForecast) started() bool {

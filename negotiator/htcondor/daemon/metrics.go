@@ -21,6 +21,8 @@ var (
 	refusalsTotal = describes("refusals_total", "Decisions of the policy that did not count.")
 	fallbackInUse = describes("fallback_in_use", "1 if the policy was given up, and its fallback decides.")
 	brokenTotal   = describes("guarantees_broken_total", "Guarantees that could not be kept, by cause.", "cause")
+	promisesTotal = describes("promises_total", "Jobs that were promised a start, by what became of it: kept, broken, elsewhere (another negotiator started them first), gone (they left before).", "outcome")
+	promisesOpen  = describes("promises_open", "Jobs that were promised a start and wait for it.")
 	preemptions   = describes("preemptions_total", "Jobs that were given the place of running ones, by reason: startd rank, user priority.", "reason")
 	displaced     = describes("displaced_total", "Jobs that made way for others and are back in the queue, by reason.", "reason")
 	lostSeconds   = describes("displaced_core_seconds_total", "Core seconds for which displaced jobs had run, and which are lost unless they had saved their work.", "reason")
@@ -67,7 +69,7 @@ var (
 // Describe implements prometheus.Collector.
 func (metrics) Describe(c chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, preemptions, displaced, lostSeconds, unstarted, slotsPaused, slotsDeaf, slotsDrained, queueBytes, jobsLeftOut,
+		cyclesTotal, refusalsTotal, fallbackInUse, brokenTotal, promisesTotal, promisesOpen, preemptions, displaced, lostSeconds, unstarted, slotsPaused, slotsDeaf, slotsDrained, queueBytes, jobsLeftOut,
 		contested, submitsFound, askedSeconds, callbacks, strays, slotsNow,
 		jobsNow, startedLast, phaseSeconds, residentBytes, isStopped, startsTold, startError, startNear, startWithin,
 		choicesTotal, changesTotal, inCharge, expected, limitHeight, limitUsed, limitWanted, limitWaiting,
@@ -157,6 +159,12 @@ func (m metrics) Collect(c chan<- prometheus.Metric) {
 	for cause, n := range s.broken {
 		count(brokenTotal, n, cause)
 	}
+	for outcome, n := range map[string]int{
+		"kept": s.promises.Kept, "broken": s.promises.Broken, "elsewhere": s.promises.Elsewhere, "gone": s.promises.Gone,
+	} {
+		count(promisesTotal, n, outcome)
+	}
+	gauge(promisesOpen, float64(s.promises.Open()))
 	s.displacing.collect(func(desc *prometheus.Desc, n float64, labels ...string) {
 		send(desc, prometheus.CounterValue, n, labels...)
 	})

@@ -16,6 +16,7 @@ import (
 type Screen interface {
 	Show(p *picture.Picture)
 	Broke(b livepage.Broken)
+	Elsewhere(id backfill.JobID, at int64)
 }
 
 // ShowOn has the daemon show the pool. It must be called before Run.
@@ -92,12 +93,16 @@ func (d *Daemon) head(now backfill.Time) picture.Head {
 	return h
 }
 
-// tellBroken tells of the guarantees that a cycle could not keep.
+// tellBroken tells of the guarantees that a cycle could not keep, and of the jobs that were started
+// elsewhere.
 func (c *cycles) tellBroken(r decided) {
 	if c.d.screen == nil {
 		return
 	}
 	now := int64(r.Delta.Now)
+	for _, id := range r.Delta.Elsewhere {
+		c.d.screen.Elsewhere(id, now)
+	}
 	for _, b := range r.lost {
 		c.d.screen.Broke(livepage.Broken{ID: livepage.NoID, Job: b.Job, Promised: int64(b.Promised), Now: picture.At(b.Now), Cause: b.Cause, At: now})
 	}

@@ -19,6 +19,8 @@ type screen struct {
 	mu     sync.Mutex
 	last   *picture.Picture
 	broken []livepage.Broken
+	// elsewhere are the jobs that another negotiator has started.
+	elsewhere []backfill.JobID
 }
 
 func (s *screen) Show(p *picture.Picture) {
@@ -31,6 +33,12 @@ func (s *screen) Broke(b livepage.Broken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = append(s.broken, b)
+}
+
+func (s *screen) Elsewhere(id backfill.JobID, _ int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elsewhere = append(s.elsewhere, id)
 }
 
 // at waits for the picture of an instant.

@@ -77,7 +77,7 @@ func TestPromisesEnd(t *testing.T) {
 			p.promise(1, 100)
 			c.do(p)
 			p.look()
-			require.Equal(t, c.want, p.belief.Promises())
+			require.Equal(t, c.want, p.belief.View().Promises)
 			require.Equal(t, c.want.Given-c.want.Kept-c.want.Broken-c.want.Elsewhere-c.want.Gone, c.want.Open())
 		})
 	}
@@ -190,7 +190,7 @@ func TestPromisesOfTwins(t *testing.T) {
 			}
 			look()
 			for k := range both {
-				require.Equal(rt, want[k], both[k].belief.Promises())
+				require.Equal(rt, want[k], both[k].belief.View().Promises)
 				require.Equal(rt, len(promised[k]), want[k].Open())
 			}
 		}

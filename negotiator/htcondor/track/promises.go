@@ -83,6 +83,3 @@ func (c *comparison) promiseLeaves(j *Job) {
 		j.standing = unpromised
 	}
 }
-
-// Promises returns what became of promises so far.
-func (b *Belief) Promises() Promises { return b.promises }

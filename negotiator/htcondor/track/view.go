@@ -20,6 +20,8 @@ type View struct {
 	// to be judged that may have lost its job, or a new user should be advertised; [backfill.Forever] if
 	// there is none.
 	Due backfill.Time
+	// Promises says what became of promises so far.
+	Promises Promises
 	// Retires says that there are scavengers, and slots whose jobs may retire.
 	Retires bool
 
@@ -77,7 +79,7 @@ const advertisedWithin = 6
 
 func (b *Belief) makeView(out []unplanned) {
 	v := &View{
-		Unplanned: len(out), Due: backfill.Forever, out: out,
+		Unplanned: len(out), Due: backfill.Forever, Promises: b.promises, out: out,
 		running: make([]running, 0, len(b.view.running)),
 	}
 	for _, j := range b.all {

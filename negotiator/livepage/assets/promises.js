@@ -92,7 +92,8 @@ export class PromisesView {
       told && [percent(mean("within_1m")), "of told starts within 1 min"], told && [percent(mean("within_10m")), "within 10 min"],
       ranged && [percent(within), "within their range"],
       g.given && [number(g.given), "guarantees given"], g.given && [number(g.kept), "kept", g.kept ? "good" : ""],
-      g.given && [number(g.broken), "broken", g.broken ? "bad" : ""], g.given && [number(g.open), "open"],
+      g.given && [number(g.broken), "broken", g.broken ? "bad" : ""],
+      g.elsewhere && [number(g.elsewhere), "started elsewhere"], g.given && [number(g.open), "open"],
     ]));
     this.leads.show(a.leads);
     const part = (n, kind, label) => make("i", { class: kind, title: number(n) + " " + label, style: { width: (g.given ? n / g.given * 100 : 0) + "%" } });

@@ -143,6 +143,9 @@ func (p *Piece) UnmarshalJSON(text []byte) error {
 	return err
 }
 
+// Matched is the situation of a job that was started and is not seen to run yet.
+const Matched = "matched"
+
 // Bar is a job as far as it is drawn.
 type Bar struct {
 	ID    backfill.JobID `json:"id"`

@@ -1,6 +1,7 @@
 package promises
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,7 +22,9 @@ type Ledger struct {
 	causes  map[string]int
 	given   int // guarantees so far
 	kept    int
-	failed  int // jobs whose guarantee was broken
+	failed  int                      // jobs whose guarantee was broken
+	away    int                      // jobs with a guarantee that another negotiator has started
+	gone    map[backfill.JobID]int64 // jobs that another negotiator has started, and when that was seen
 	delays  map[pair]*delay
 	last    *picture.Picture
 	started func(told string, off int64)
@@ -59,6 +62,8 @@ type told struct {
 	entries    []Entry
 	guaranteed bool
 	broken     bool
+	// matched is the job as it was matched, if it is not seen to run yet.
+	matched *picture.Job
 }
 
 // came is a start that came, and what was told of it at some time before.
@@ -73,6 +78,7 @@ type came struct {
 func New() *Ledger {
 	return &Ledger{
 		waiting: map[backfill.JobID]*told{}, ended: map[backfill.JobID]*told{}, causes: map[string]int{}, delays: map[pair]*delay{},
+		gone: map[backfill.JobID]int64{},
 	}
 }
 
@@ -130,22 +136,62 @@ func (l *Ledger) See(p *picture.Picture) {
 	blame := l.blame(p)
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
+		if at, gone := l.gone[j.ID]; gone && p.Head.Now < at {
+			continue // the picture is older
+		}
 		there[j.ID] = true
-		if j.Waits() {
+		t := l.waiting[j.ID]
+		switch {
+		case j.Waits():
 			l.tell(j, p.Head.Now, blame)
-		} else if t := l.waiting[j.ID]; t != nil && j.Start.Known && j.Situation != backfill.TakesOver.String() {
+		case t == nil || !j.Start.Known || j.Situation == backfill.TakesOver.String():
+		case j.Situation == picture.Matched: // it may never run here
+			t.matched = new(*j)
+		default:
 			l.start(j, t)
 		}
 	}
 	for id, t := range l.waiting {
-		if !there[id] { // removed, or it came and went between two pictures
-			if t.guaranteed && !t.broken {
-				l.given--
-			}
-			delete(l.waiting, id)
+		if !there[id] {
+			l.leave(id, t)
 		}
 	}
+	maps.DeleteFunc(l.gone, func(_ backfill.JobID, at int64) bool { return p.Head.Now >= at })
 	l.last = p
+}
+
+// leave notes that a job is not there any more: it came and went between two pictures if it had been
+// matched, or was removed.
+func (l *Ledger) leave(id backfill.JobID, t *told) {
+	if t.matched != nil {
+		l.start(t.matched, t)
+		return
+	}
+	if t.guaranteed && !t.broken {
+		l.given--
+	}
+	delete(l.waiting, id)
+}
+
+// Elsewhere notes that another negotiator has started a job, as was seen at an instant: what it was told
+// here is neither kept nor broken.
+func (l *Ledger) Elsewhere(id backfill.JobID, at int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.gone) < mostTold {
+		l.gone[id] = at
+	}
+	t := l.waiting[id]
+	if t == nil {
+		return
+	}
+	if t.guaranteed {
+		l.away++
+	}
+	if t.broken {
+		l.failed--
+	}
+	delete(l.waiting, id)
 }
 
 // tell notes what a job that waits is told.
@@ -162,6 +208,7 @@ func (l *Ledger) tell(j *picture.Job, now int64, blame func(*picture.Job, Entry)
 		t.guaranteed = true
 		l.given++
 	}
+	t.matched = nil
 	e := Entry{At: now, Start: j.Told(), Low: j.Low, High: j.High, Guarantee: j.Guarantee}
 	if n := len(t.entries); n > 0 {
 		if last := t.entries[n-1]; last.Start == e.Start && last.Low == e.Low && last.High == e.High && last.Guarantee == e.Guarantee {

@@ -147,6 +147,53 @@ func TestBroken(t *testing.T) {
 	require.Equal(t, 2, l.Report(20).Guarantees.Broken, "also once they are gone")
 }
 
+// TestElsewhere: what a job was told that another negotiator has started is neither kept nor broken, whatever
+// it was here by then, and also if an older picture is shown later.
+func TestElsewhere(t *testing.T) {
+	reserved := guaranteed(bar(1, "ann", "reserved", 10, 20, 0), 100)
+	matched := reserved
+	matched.Situation = "matched"
+	for name, pictures := range map[string][]*picture.Picture{
+		"waits":                  {at(0, reserved)},
+		"matched":                {at(0, reserved), at(3, matched)},
+		"matched, and not there": {at(0, reserved), at(3, matched), at(2, reserved)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := promises.New()
+			l.Tell(func(string, int64) { require.Fail(t, "it has not started here") })
+			for _, p := range pictures {
+				l.See(p)
+			}
+			l.Elsewhere(1, 5)
+			l.Elsewhere(2, 5) // which was told nothing
+			for _, p := range []*picture.Picture{at(4, matched), at(5)} {
+				l.See(p)
+				r := l.Report(5)
+				require.Equal(t, promises.Guarantees{Given: 1, Elsewhere: 1, Causes: []promises.Cause{}}, r.Guarantees)
+				require.Empty(t, r.Starts)
+			}
+			l.See(at(9, reserved)) // it came back
+			require.Equal(t, promises.Guarantees{Given: 2, Elsewhere: 1, Open: 1, Causes: []promises.Cause{}}, l.Report(9).Guarantees)
+		})
+	}
+}
+
+// TestMatched: a job that was matched has not started; once it is gone, it has run between two pictures.
+func TestMatched(t *testing.T) {
+	l := promises.New()
+	reserved := guaranteed(bar(1, "ann", "reserved", 10, 20, 0), 100)
+	matched := guaranteed(bar(1, "ann", "matched", 3, 13, 0), 100)
+	l.See(at(0, reserved))
+	l.See(at(3, matched))
+	require.Equal(t, 1, l.Report(3).Guarantees.Open)
+	l.See(at(4, reserved)) // its start has failed
+	require.Equal(t, promises.Guarantees{Given: 1, Open: 1, Causes: []promises.Cause{}}, l.Report(4).Guarantees)
+	l.See(at(5, matched))
+	l.See(at(9))
+	require.Equal(t, promises.Guarantees{Given: 1, Kept: 1, Causes: []promises.Cause{}}, l.Report(9).Guarantees)
+	require.Equal(t, int64(3), l.Report(9).Starts[0].Started)
+}
+
 // TestGuaranteesAddUp shows a ledger jobs that come, are moved, start, go and have their guarantees broken:
 // those that were given and stood are kept, broken or open. What it remembers is bounded.
 func TestGuaranteesAddUp(t *testing.T) {
@@ -174,6 +221,16 @@ func TestGuaranteesAddUp(t *testing.T) {
 					continue
 				case 1, 2:
 					j.Situation, j.Start.At, j.End.At = "runs", now, now+50
+				case 6:
+					if j.Situation == "reserved" {
+						j.Situation = "matched"
+					}
+				case 7:
+					if j.Situation != "runs" {
+						l.Elsewhere(id, now)
+						delete(live, id)
+						continue
+					}
 				case 3, 4:
 					if j.Situation == "reserved" {
 						j.Start.At += 100
@@ -189,10 +246,10 @@ func TestGuaranteesAddUp(t *testing.T) {
 			}
 			l.See(at(now, jobs...))
 			g := l.Report(now).Guarantees
-			require.Equal(t, g.Given, g.Kept+g.Broken+g.Open)
+			require.Equal(t, g.Given, g.Kept+g.Broken+g.Elsewhere+g.Open)
 			open := 0
 			for _, j := range jobs {
-				if j.Situation == "reserved" && j.Guarantee.Known {
+				if j.Situation != "runs" && j.Guarantee.Known {
 					open++
 				}
 			}

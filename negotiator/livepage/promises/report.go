@@ -44,11 +44,13 @@ type Calibration struct {
 
 // Guarantees counts jobs that were promised a latest start.
 type Guarantees struct {
-	Given  int     `json:"given"`
-	Kept   int     `json:"kept"`
-	Broken int     `json:"broken"`
-	Open   int     `json:"open"` // they wait
-	Causes []Cause `json:"causes"`
+	Given  int `json:"given"`
+	Kept   int `json:"kept"`
+	Broken int `json:"broken"`
+	// Elsewhere are those that another negotiator has started.
+	Elsewhere int     `json:"elsewhere"`
+	Open      int     `json:"open"` // they wait
+	Causes    []Cause `json:"causes"`
 }
 
 // Cause is why guarantees were broken.
@@ -88,7 +90,7 @@ func (l *Ledger) Report(now int64) Report {
 		r.Leads = append(r.Leads, lead)
 	}
 	r.calibrate(l.came)
-	r.Guarantees = Guarantees{Given: l.given, Kept: l.kept, Broken: l.failed, Causes: []Cause{}}
+	r.Guarantees = Guarantees{Given: l.given, Kept: l.kept, Broken: l.failed, Elsewhere: l.away, Causes: []Cause{}}
 	for _, t := range l.waiting {
 		if t.guaranteed && !t.broken {
 			r.Guarantees.Open++
