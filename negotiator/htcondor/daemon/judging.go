@@ -58,7 +58,7 @@ func (g *judging) follow(c *cycles, r decided) error {
 			err = cmp.Or(err, g.add(*j))
 		}
 	}
-	err = cmp.Or(err, g.leave(r.Delta.Completed, r.Delta.Now), g.leave(r.Delta.Removed, r.Delta.Now))
+	err = cmp.Or(err, g.leave(r.Delta))
 	g.sweep(c)
 	g.last = r.plan.Jobs
 	return cmp.Or(err, g.record.End())
@@ -178,12 +178,16 @@ func (g *judging) planned(c *cycles, id backfill.JobID, j *witness.Job) {
 	}
 }
 
-// leave notes that jobs have left the queue.
-func (g *judging) leave(ids []backfill.JobID, now backfill.Time) error {
+// leave notes that jobs have left the queue, or were started elsewhere.
+func (g *judging) leave(d negotiator.Delta) error {
 	var err error
-	for _, id := range ids {
+	for _, id := range slices.Concat(d.Completed, d.Removed) {
 		if j := g.known[id]; j != nil {
-			j.Gone = int64(now)
+			if slices.Contains(d.Elsewhere, id) {
+				j.Elsewhere = int64(d.Now)
+			} else {
+				j.Gone = int64(d.Now)
+			}
 			err = cmp.Or(err, g.add(*j))
 		}
 		delete(g.known, id)

@@ -86,12 +86,16 @@ func TestAnObserversRecord(t *testing.T) {
 		Now: 1150, SlotsUp: []*negotiator.Slot{&bigger}, Found: []negotiator.Running{runs(huge, 1148, 1160)},
 		Removed: []backfill.JobID{2},
 	})
+	// 6.0 waits, until another pool starts it.
+	far := w.job(6, 16, 10)
+	send(negotiator.Delta{Now: 1152, Submitted: []*negotiator.Job{far}})
+	send(negotiator.Delta{Now: 1155, Removed: []backfill.JobID{6}, Elsewhere: []backfill.JobID{6}})
 	require.NoError(t, end())
 	require.NoError(t, record.Close())
 
 	jobs, last := recorded(t, folder)
 	require.Equal(t, witness.Look{
-		At: 1150, Since: 1000, Policy: "conservative", Order: "fcfs", Guarantees: true, Running: 3, Slots: 1, Largest: 16,
+		At: 1155, Since: 1000, Policy: "conservative", Order: "fcfs", Guarantees: true, Running: 3, Slots: 1, Largest: 16,
 	}, last)
 	job := func(name string, cpus, submit int64) witness.Job {
 		return witness.Job{
@@ -103,7 +107,9 @@ func TestAnObserversRecord(t *testing.T) {
 	third.Would, third.Start = 1000, 1120
 	fourth.Start, fourth.Planned, fourth.Promise, fourth.Told = 1012, 1150, 1150, 1010
 	fifth.Start, fifth.Held = 1148, "fits on no slot of the pool, even an empty one"
-	require.Equal(t, map[string]witness.Job{"2.0": second, "3.0": third, "4.0": fourth, "5.0": fifth}, jobs)
+	sixth := job("6.0", 16, 1000)
+	sixth.Promise, sixth.Told, sixth.Elsewhere = 1512, 1152, 1155
+	require.Equal(t, map[string]witness.Job{"2.0": second, "3.0": third, "4.0": fourth, "5.0": fifth, "6.0": sixth}, jobs)
 }
 
 // TestARecordThatCannotBeWritten: the observer goes on, and says so once.

@@ -16,6 +16,9 @@ type Promises struct {
 	// Neither are those that started late or not at all by the end, and that the observer could not
 	// have started in time on what the live negotiator had left free.
 	Neither int `json:"neither"`
+	// Elsewhere were started by another negotiator: in another pool, or on slots that the observer does
+	// not see.
+	Elsewhere int `json:"elsewhere"`
 	// Gone left the queue before, and Open are still waiting before their time.
 	Gone int `json:"gone"`
 	Open int `json:"open"`
@@ -34,6 +37,8 @@ func keptPromises(jobs []*witness.Job, end int64) (p Promises) {
 		started := j.Start != 0 && j.Start <= j.Promise
 		would := j.Would != 0 && j.Would <= j.Promise && (j.Start == 0 || j.Would <= j.Start+Alike)
 		switch {
+		case j.Start == 0 && j.Elsewhere != 0:
+			p.Elsewhere++
 		case started && would:
 			p.Both++
 		case would && (j.Start != 0 || j.Promise <= end || j.Gone != 0):

@@ -229,6 +229,7 @@ func (v *Verdict) judge(all []*witness.Job) {
 		}
 		watched := j.Submit >= j.Since && (!j.Found || j.Would != 0)
 		switch {
+		case j.Start == 0 && j.Elsewhere != 0: // where, nobody sees
 		case j.Start == 0 && j.Would != 0 && watched && j.Gone == 0:
 			waiting = append(waiting, j)
 		case j.Start == 0 && j.Would != 0 && watched:

@@ -137,8 +137,15 @@ func TestPromises(t *testing.T) {
 		"neither, waits": {func(*witness.Job) {}, verdict.Promises{Made: 1, Neither: 1}},
 		"gone":           {func(j *witness.Job) { j.Gone = 1400 }, verdict.Promises{Made: 1, Gone: 1}},
 		"gone late":      {func(j *witness.Job) { j.Gone = 1800 }, verdict.Promises{Made: 1, Neither: 1}},
-		"open":           {func(j *witness.Job) { j.Promise = 2500 }, verdict.Promises{Made: 1, Open: 1}},
-		"open, would":    {func(j *witness.Job) { j.Promise, j.Would = 2500, 1700 }, verdict.Promises{Made: 1, Open: 1}},
+		"elsewhere":      {func(j *witness.Job) { j.Elsewhere = 1400 }, verdict.Promises{Made: 1, Elsewhere: 1}},
+		"elsewhere, ours": {
+			func(j *witness.Job) { j.Would, j.Elsewhere = 1300, 1400 }, verdict.Promises{Made: 1, Elsewhere: 1},
+		},
+		"elsewhere, and back": {
+			func(j *witness.Job) { j.Elsewhere, j.Start = 1100, 1400 }, verdict.Promises{Made: 1, Theirs: 1},
+		},
+		"open":        {func(j *witness.Job) { j.Promise = 2500 }, verdict.Promises{Made: 1, Open: 1}},
+		"open, would": {func(j *witness.Job) { j.Promise, j.Would = 2500, 1700 }, verdict.Promises{Made: 1, Open: 1}},
 		"too late to count": {
 			func(j *witness.Job) { j.Would, j.Told, j.Start = 1020, 1030, 1200 }, verdict.Promises{},
 		},
@@ -151,7 +158,8 @@ func TestPromises(t *testing.T) {
 			})
 			v := recorded(t, verdict.Period{}, look(1000), one, look(2000))
 			require.Equal(t, c.want, v.Promises)
-			require.Equal(t, v.Promises.Made, v.Promises.Due()+v.Promises.Gone+v.Promises.Open)
+			require.Equal(t, v.Promises.Made, v.Promises.Due()+v.Promises.Elsewhere+v.Promises.Gone+v.Promises.Open)
+			require.Zero(t, v.Waiting.Jobs*v.Promises.Elsewhere, "it does not wait")
 		})
 	}
 }
@@ -208,7 +216,7 @@ func TestGroupsAddUp(t *testing.T) {
 				j.Planned = instantOf.Draw(t, "planned")
 			}
 			if j.Start == 0 {
-				j.Gone = instantOf.Draw(t, "gone")
+				j.Gone, j.Elsewhere = instantOf.Draw(t, "gone"), instantOf.Draw(t, "elsewhere")
 			}
 			lines = append(lines, j)
 		}
@@ -233,7 +241,7 @@ func TestGroupsAddUp(t *testing.T) {
 		require.Equal(t, all, sum(v.Widths))
 		require.Equal(t, v.Started-v.Unwatched, all.Jobs)
 		p := v.Promises
-		require.Equal(t, p.Made, p.Due()+p.Gone+p.Open)
+		require.Equal(t, p.Made, p.Due()+p.Elsewhere+p.Gone+p.Open)
 		for _, c := range v.Most.Earlier {
 			require.Less(t, c.Would, c.Start)
 		}

@@ -153,6 +153,9 @@ func (v *Verdict) promised() []fact {
 		{"started before", whole(p.Theirs), "started in time, when it was planned for later here"},
 		{"late on both sides", whole(p.Neither), "what the live negotiator left free by then was not enough; see below"},
 	}
+	if p.Elsewhere > 0 {
+		all = append(all, fact{"elsewhere", whole(p.Elsewhere), "started by another negotiator, on slots that are not this one's"})
+	}
 	if p.Gone > 0 {
 		all = append(all, fact{"gone", whole(p.Gone), "left the queue before"})
 	}

@@ -57,6 +57,9 @@ type Job struct {
 	Held string `json:"held,omitempty"`
 	// Gone is when it had left the queue without being seen to run.
 	Gone int64 `json:"gone,omitempty"`
+	// Elsewhere is when it was first seen to run elsewhere: in another pool, or on slots that the
+	// observer does not see.
+	Elsewhere int64 `json:"elsewhere,omitempty"`
 }
 
 // longest bounds the bytes of a text: strangers choose names.
@@ -103,7 +106,7 @@ func (j *Job) Merge(with Job) {
 	if with.begins(j) {
 		j.Start, j.Found, j.Planned, j.Foreseen, j.Held = with.Start, with.Found, with.Planned, with.Foreseen, with.Held
 	}
-	j.Gone = max(j.Gone, with.Gone)
+	j.Gone, j.Elsewhere = max(j.Gone, with.Gone), first(j.Elsewhere, with.Elsewhere)
 }
 
 // begins tells whether what the job says of its start is worth more than what another line does: one
