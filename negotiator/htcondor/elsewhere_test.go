@@ -1,0 +1,120 @@
+package htcondor
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/integration/thorough"
+	"github.com/condor-backfill/condor-backfill/negotiator"
+	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
+)
+
+// half is one of two negotiators of a world, each of which has a part of the slots. To a schedd they are
+// like those of two pools.
+type half struct {
+	pool *Pool
+	n    *negotiator.Negotiator
+	// promised are the jobs that it has promised a start.
+	promised map[*sleeper]bool
+}
+
+// halve starts two negotiators, each with the slots of one node.
+func (w *world) halve(policy string) (both [2]*half) {
+	w.t.Helper()
+	for i := range both {
+		w.settings = func(s *Settings) { s.SlotConstraint = fmt.Sprintf(`regexp("@%s$", Name)`, w.nodes[i].name) }
+		w.negotiator(policy, nil)
+		both[i] = &half{w.pool, w.n, map[*sleeper]bool{}}
+	}
+	return both
+}
+
+// turn has another negotiator be the one whose cycles are run.
+func (w *world) turn(to *half) {
+	w.granted += w.pool.claims.Counts().Granted - to.pool.claims.Counts().Granted
+	w.pool, w.n = to.pool, to.n
+}
+
+// look runs a cycle of one half, and requires that it has let go of what runs on the other's node.
+func (w *world) look(h *half, mine *node) {
+	w.t.Helper()
+	w.turn(h)
+	w.cycle()
+	for _, j := range w.jobs {
+		for _, id := range h.pool.Find(fmt.Sprintf("%d.0", j.cluster)) {
+			if j.status == 2 && j.at[mine] == 0 {
+				require.False(w.t, w.n.State().IsWaiting(id) || w.n.State().IsRunning(id), "%d.0 runs elsewhere\n%s", j.cluster, w.log)
+			}
+		}
+	}
+	for _, p := range h.n.Settled().Jobs {
+		for _, j := range w.jobs {
+			if p.Promised && !p.Running && p.Job.Name == fmt.Sprintf("%d.0", j.cluster) {
+				h.promised[j] = true
+			}
+		}
+	}
+}
+
+// TestTwoNegotiators: two negotiators plan the same jobs on slots of their own. Both match the same ones, look
+// and hand over whenever it happens, and either may be first. A promise counts once, as kept where the
+// job has run; it reserves nothing elsewhere any more, no other promise is broken, and no slot is blamed.
+func TestTwoNegotiators(t *testing.T) {
+	elsewhere := 0
+	for seed := range thorough.Seeds(4, 60) {
+		r := rand.New(rand.NewPCG(seed, 52)) //nolint:gosec // a test
+		w := newWorld(t, "conservative", small(4), &node{name: "n2", cpus: 4, memory: 4096, static: seed%3 == 1})
+		w.calm = true
+		both, on := w.halve("conservative"), map[*sleeper]*node{}
+		for busy := 120; busy > 0 || !w.allDone(); busy-- {
+			if busy > 0 && r.IntN(4) == 0 {
+				runs := int64(8 + r.IntN(40))
+				w.submit(&sleeper{cpus: int64(1 + r.IntN(4)), seconds: runs, estimate: runs + int64(r.IntN(30))})
+			}
+			w.step()
+			for _, i := range r.Perm(2) {
+				switch h := both[i]; {
+				case w.now%4 == int64(i) || r.IntN(3) == 0:
+					w.look(h, w.nodes[i])
+				case r.IntN(2) == 0:
+					w.turn(h)
+					w.pool.dispatcher.HandOver(context.Background())
+				}
+			}
+			w.check()
+			for _, j := range w.jobs {
+				for n := range j.at {
+					on[j] = n
+				}
+			}
+			require.Greater(t, busy, -1200, "seed %d: jobs never run\n%s", seed, w.log)
+		}
+		for i, h := range both {
+			w.look(h, w.nodes[i]) // what was promised last is seen to be there
+			want := track.Promises{Given: len(h.promised)}
+			for j := range h.promised {
+				require.Equal(t, 1, j.runs, "seed %d: %d.0\n%s", seed, j.cluster, w.log)
+				if on[j] == w.nodes[i] {
+					want.Kept++
+				} else {
+					want.Elsewhere++
+				}
+			}
+			require.Equal(t, want, h.pool.Last().Promises, "seed %d\n%s", seed, w.log)
+			require.Empty(t, h.pool.claims.Suspects(), "seed %d\n%s", seed, w.log)
+			require.Zero(t, h.pool.Last().Unstarted, "seed %d\n%s", seed, w.log)
+			elsewhere += want.Elsewhere
+		}
+	}
+	require.Positive(t, elsewhere, "both have promised the same jobs")
+}
+
+// allDone tells whether all jobs have ended.
+func (w *world) allDone() bool {
+	return !slices.ContainsFunc(w.jobs, func(j *sleeper) bool { return !j.done })
+}
