@@ -6,9 +6,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/integration/poll"
 	"github.com/condor-backfill/condor-backfill/integration/thorough"
 	"github.com/condor-backfill/condor-backfill/negotiator"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/track"
@@ -117,4 +120,55 @@ func TestTwoNegotiators(t *testing.T) {
 // allDone tells whether all jobs have ended.
 func (w *world) allDone() bool {
 	return !slices.ContainsFunc(w.jobs, func(j *sleeper) bool { return !j.done })
+}
+
+// TestAMatchIsConfirmed: while jobs of a schedd start elsewhere, a match that has waited for its slot is
+// handed over after the next look, which comes soon, and not before: its job may be gone by then.
+func TestAMatchIsConfirmed(t *testing.T) {
+	far := &node{name: "far", cpus: 1, memory: 4096, parts: map[*sleeper]int{}}
+	for name, gone := range map[string]bool{"it waits": false, "it is gone": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "conservative", small(1))
+			first := w.submit(&sleeper{cpus: 1, seconds: 20, estimate: 20})
+			w.pass(8)
+			second := w.submit(&sleeper{cpus: 1, seconds: 500, estimate: 500})
+			third := w.submit(&sleeper{cpus: 1, seconds: 500, estimate: 500})
+			w.pass(4)
+			second.status, second.began, second.at = 2, w.now, map[*node]int{far: 1}
+			for !first.done {
+				require.False(t, w.pool.contested())
+				w.step()
+			}
+			_, r := w.cycle()
+			require.Len(t, r.Matches, 1)
+			require.True(t, w.pool.claims.Unsent(), "the collector shows the slot as it was")
+			w.pool.cycleEnd = w.pool.now()
+			require.True(t, w.pool.contested())
+			require.Equal(t, w.pool.now().Add(time.Second), w.pool.due(backfill.Forever))
+
+			if gone {
+				third.status, third.began, third.at = 2, w.now, map[*node]int{far: 1}
+			}
+			w.step()
+			w.step()
+			matches := len(w.schedd.Matches())
+			ctx, end := context.WithCancel(t.Context())
+			s, err := w.pool.look(ctx)
+			require.NoError(t, err)
+			d := w.pool.compare(s)
+			require.Equal(t, gone, len(d.Elsewhere) == 1)
+			w.pool.first = nil // it was reported
+			fetched := make(chan error)
+			go func() {
+				_, err := w.pool.Fetch(ctx, backfill.Forever)
+				fetched <- err
+			}()
+			if !gone {
+				poll.Equal(t, matches+1, func() int { return len(w.schedd.Matches()) })
+			}
+			end()
+			require.ErrorIs(t, <-fetched, context.Canceled)
+			require.Equal(t, gone, len(w.schedd.Matches()) == matches)
+		})
+	}
 }
