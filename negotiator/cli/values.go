@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -13,8 +14,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/negotiator/cli/grammar"
 )
 
-// Values are the names that a shell offers for --policy and --order: of these policies and more,
-// and of all orders.
+// Values are the names that a shell offers for --policy, --order and --log-level: of these policies
+// and more, of all orders and levels.
 func Values(specs []backfill.PolicySpec, more ...string) grammar.Values {
 	names, orders := slices.Clone(more), []string(nil)
 	for _, spec := range specs {
@@ -23,7 +24,7 @@ func Values(specs []backfill.PolicySpec, more ...string) grammar.Values {
 	for _, order := range backfill.Orders() {
 		orders = append(orders, order.Name)
 	}
-	return grammar.Values{"policy": names, "order": orders}
+	return grammar.Values{"policy": names, "order": orders, "log-level": strings.Split(LogLevels, ",")}
 }
 
 // lengthOfTime reads a flag that is a length of time, such as 90s or 2h; a number alone is seconds.

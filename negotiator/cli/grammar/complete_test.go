@@ -14,13 +14,13 @@ import (
 type commands struct {
 	Run struct {
 		Policy string `short:"p"`
-		Level  string `enum:"debug,info,warn" default:"info"`
+		Level  string `enum:"debug,info,warn" default:"info" help:"How much\n is told. More is slower."`
 		JSON   bool   `name:"json"`
 		Secret string `hidden:""`
 	} `cmd:"" default:"withargs"`
 	Report struct {
 		Form string `arg:"" enum:"csv,svg"`
-	} `cmd:""`
+	} `cmd:"" help:"Draw: it, as one file."`
 }
 
 // run runs the command line and returns what it prints.
@@ -38,28 +38,33 @@ func run(t *testing.T, args ...string) string {
 
 func TestComplete(t *testing.T) {
 	for words, want := range map[string]string{
-		"":                    "completion man report run",
-		"ru":                  "run",
-		"re":                  "report",
-		"x":                   "",
-		"run --l":             "--level",
-		"--l":                 "--level",
-		"--s":                 "",
-		"--ver":               "--version",
-		"run --level ":        "debug info warn",
-		"run --level w":       "warn",
-		"run --level=w":       "--level=warn",
-		"run --level = w":     "warn",
-		"run --level =":       "debug info warn",
-		"--policy ea":         "easier easy",
-		"-p sl":               "slack",
-		"run --json --policy": "--policy",
-		"--policy easy --lev": "--level",
-		"run --json ":         "",
-		"report ":             "csv svg",
-		"report csv ":         "",
-		"report -":            "--help --version",
-		"completion f":        "fish",
+		"":                      "completion man report run",
+		"ru":                    "run",
+		"re":                    "report",
+		"x":                     "",
+		"run --l":               "--level",
+		"--l":                   "--level",
+		"--s":                   "",
+		"--ver":                 "--version",
+		"run --level ":          "debug info warn",
+		"run --level w":         "warn",
+		"run --level=w":         "--level=warn",
+		"run --level = w":       "warn",
+		"run --level =":         "debug info warn",
+		"--policy ea":           "easier easy",
+		"-p sl":                 "slack",
+		"run --json --policy":   "--policy",
+		"--policy easy --lev":   "--level",
+		"run --json ":           "",
+		"report ":               "csv svg",
+		"report csv ":           "",
+		"report -":              "--help --version",
+		"completion f":          "fish",
+		"run x = y":             "",
+		"--policy easy : --l":   "",
+		"--policy = eas":        "easier easy",
+		"-p = y report c":       "csv",
+		"--policy a : b = c re": "report",
 	} {
 		got := run(t, append([]string{"complete", "--"}, strings.Split(words, " ")...)...)
 		require.Equal(t, strings.Fields(want), strings.Fields(got), words)
@@ -80,10 +85,10 @@ COMP_WORDS=(prog run --policy "a b"); COMP_CWORD=3; _prog; printf '[%s]' "${COMP
 	require.Equal(t, "[complete][--][run][--policy][a b]complete -o default -F _prog prog\n", string(out))
 }
 
-func TestEveryShellHasItsScript(t *testing.T) {
-	for shell := range scripts {
-		require.Contains(t, run(t, "completion", shell), "prog complete -- ")
-	}
+func TestDescriptions(t *testing.T) {
+	require.Contains(t, run(t, "complete", "--described", "--", "rep"), "report\tDraw: it, as one file\n")
+	require.Contains(t, run(t, "complete", "--described", "--", "run", "--le"), "--level\tHow much is told\n")
+	require.Equal(t, "debug\n", run(t, "complete", "--described", "--", "run", "--level", "d"))
 }
 
 func TestMan(t *testing.T) {
