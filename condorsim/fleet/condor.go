@@ -81,8 +81,8 @@ func remove(ctx context.Context, jobs ...string) error {
 	return err
 }
 
-// reschedule has the schedd look at its claims. Else it would notice that slots were kept for long enough
-// only at its next turn, which may be five minutes later. That it cannot be asked does not matter.
+// reschedule has the schedd look at the claims that it keeps: it gives them to jobs that were made since, or
+// gives them up. That it cannot be asked does not matter.
 func reschedule(ctx context.Context) { _, _ = call(ctx, "", "condor_reschedule") }
 
 // inQueue reports whether the schedd has a cluster: some job, or more to be made into jobs.

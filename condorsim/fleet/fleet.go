@@ -63,6 +63,8 @@ const (
 	silence = time.Minute
 	// look is between two looks at the event log.
 	look = 300 * time.Millisecond
+	// breath is between two nudges of the schedd.
+	breath = time.Second
 	// farewell is how long the removal of jobs may take when all is given up.
 	farewell = 8 * time.Second
 	// doubts is how often a cluster must be missing from the queue until it counts as gone.

@@ -131,13 +131,14 @@ func (w *world) read(name string) string {
 	return string(text)
 }
 
-// Tasks become one cluster, and nothing is asked of the schedd but to take it.
+// Tasks become one cluster, and nothing is asked of the schedd but to take it, and where slots are limited to
+// use those that it keeps once it has made further jobs, and to give them up in the end.
 func TestOneCluster(t *testing.T) {
 	w := newWorld(t)
 	w.Slots, w.Lines = 2, []string{`+Project = "a, b"`}
 	require.NoError(t, w.play(3,
 		w.log(0, "000 0 x", "001 0 x"), func() { require.Equal(t, Counts{Waiting: 2, Running: 1}, w.counts) }, w.ends(0, 0, 1, 2)))
-	require.Equal(t, []string{"condor_submit -terse 0.sub", "condor_reschedule"}, w.calls())
+	require.Equal(t, []string{"condor_submit -terse 0.sub", "condor_reschedule", "condor_reschedule"}, w.calls())
 	require.Equal(t, []int{0, 1, 2}, w.taken)
 	require.Equal(t, []string{"3 cells submitted as cluster 7"}, w.said)
 	require.Equal(t, "0, 128, 60, 86400, kit.json,0-a.swf\n", strings.SplitAfter(w.read("0.list"), "\n")[0])

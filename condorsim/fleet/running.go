@@ -24,6 +24,8 @@ type running struct {
 	next     time.Time // when something may be submitted
 	down     bool      // the schedd does not answer, which was said
 	began    bool      // something was submitted
+	made     bool      // the schedd has made jobs, which kept slots wait for
+	nudged   time.Time // when the schedd was last told of that
 }
 
 func (f *Fleet) begin(tasks []Task) (*running, error) {
@@ -86,7 +88,17 @@ func (r *running) step(ctx context.Context) error {
 			return err
 		}
 	}
+	r.nudge(ctx)
 	return r.submit(ctx)
+}
+
+// nudge has the schedd give kept slots to the jobs that it has made since. It would do so only in the next
+// negotiation cycle.
+func (r *running) nudge(ctx context.Context) {
+	if now := r.Now(); r.Slots > 0 && r.made && now.Sub(r.nudged) >= breath {
+		r.made, r.nudged = false, now
+		reschedule(ctx)
+	}
 }
 
 // read reads what the event logs say, and does what follows. It reports whether they said anything.
@@ -117,6 +129,8 @@ func (r *running) follow(ctx context.Context, s *submission, events []event, aga
 			continue
 		}
 		switch e.kind {
+		case submits:
+			r.made = true
 		case paused:
 			r.Say(fmt.Sprintf("the schedd makes no more jobs of cluster %d for now: %s", e.cluster, e.reason))
 		case resumed:
