@@ -30,11 +30,11 @@ func offered(t *testing.T) []string {
 	require.NoError(t, err)
 	writer := zip.NewWriter(packed)
 	for name := range strings.SplitSeq(strings.TrimRight(string(listed), "\x00"), "\x00") {
-		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
-		if os.IsNotExist(err) {
+		text, failed := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
+		if os.IsNotExist(failed) {
 			continue // removed, and not yet committed
 		}
-		require.NoError(t, err)
+		require.NoError(t, failed)
 		require.False(t, path.Base(name) == "go.mod" && name != "go.mod", "%s: that would be a module of its own", name)
 		file, err := writer.Create(module + "@" + tag + "/" + name)
 		require.NoError(t, err)
