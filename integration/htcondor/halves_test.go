@@ -49,7 +49,8 @@ func (p *ourPool) signalOne(t *testing.T, localName string, signal syscall.Signa
 		root, _ := os.Readlink(dir + "/root") // it may have ended
 		line, _ := os.ReadFile(dir + "/cmdline")
 		_, name, _ := strings.Cut(string(line), "-local-name\x00")
-		if root != p.Dir || !strings.HasPrefix(string(line), "/usr/local/bin/negotiator\x00") ||
+		program, _, _ := strings.Cut(string(line), "\x00")
+		if root != p.Dir || filepath.Base(program) != "negotiator" ||
 			strings.Contains(string(line), "plugin-serve") || strings.TrimRight(name, "\x00") != localName {
 			continue
 		}

@@ -63,7 +63,7 @@ func (d *Daemon) askOthers(ctx context.Context) {
 			}
 		}
 		d.halves.Store(&all)
-		pause = max(pause, standardsPart*time.Since(before))
+		pause = max(pause, min(standardsPart*time.Since(before), time.Minute))
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 // standardsPatience is how long another daemon may take to answer.
 const standardsPatience = 10 * time.Second
 
-// standardsPart says how seldom others are asked: that takes at most such a part of the time, however
-// many accounts there are.
+// standardsPart says how seldom others are asked: that takes such a part of the time, however many
+// accounts there are; but after standardsPatience they are asked again.
 const standardsPart = 20
 
 // shareStandards asks for priorities, or for what others use, after cycles, until the context ends.
@@ -53,7 +53,7 @@ func (d *Daemon) shareStandards(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(standardsPart * time.Since(before)):
+		case <-time.After(min(standardsPart*time.Since(before), standardsPatience)):
 		}
 	}
 }
