@@ -57,14 +57,14 @@ func (r *running) submit(ctx context.Context) error {
 	}
 	cluster, err := submit(ctx, r.Dir, fmt.Sprintf("%d.sub", s.N))
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
 	case err != nil && !r.began:
 		return err
-	case err != nil && ctx.Err() == nil:
+	case err != nil:
 		s.gone = true
 		r.Say("the jobs could not be submitted; trying again: " + err.Error())
 		return nil
-	case err != nil:
-		return ctx.Err()
 	}
 	s.Cluster, r.began, r.heard = cluster, true, now
 	r.book.submitted(s)
@@ -138,12 +138,17 @@ func (r *running) stop(all bool) error {
 	})
 }
 
-// remove removes the clusters that are chosen, and forgets them.
+// remove removes the clusters that are chosen, and forgets all but one that may be there without its number
+// being known, as its submission was interrupted: the next process finds it in the log.
 func (r *running) remove(ctx context.Context, chosen func(*submission) bool) error {
 	var clusters []string
+	var unknown []*submission
 	for _, s := range r.state.Submissions {
 		if !s.gone && s.Cluster > 0 && chosen(s) {
 			clusters = append(clusters, strconv.Itoa(s.Cluster))
+		}
+		if !s.gone && s.Cluster == 0 {
+			unknown = append(unknown, s)
 		}
 	}
 	if len(clusters) > 0 {
@@ -151,6 +156,6 @@ func (r *running) remove(ctx context.Context, chosen func(*submission) bool) err
 			return fmt.Errorf("the jobs could not be removed; the same command takes them over: %w", err)
 		}
 	}
-	r.state.Submissions = nil
+	r.state.Submissions = unknown
 	return r.state.save(r.Dir)
 }

@@ -266,6 +266,22 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
+// A submission that is interrupted may have made a cluster: the next process finds it, and removes or follows it.
+func TestInterruptedSubmission(t *testing.T) {
+	w := newWorld(t)
+	w.file("slow", "")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, w.Run(ctx, []Task{{Number: 0, Name: "task-0"}}), context.DeadlineExceeded)
+	w.log(0, "000 0 x")() // it was made
+	require.NoError(t, os.Remove(filepath.Join(w.fake, "slow")))
+	w.file("calls", "")
+	w.file("queue", "7\n")
+	require.NoError(t, w.play(1, w.ends(0, 0)))
+	require.Equal(t, []string{"condor_q 7 -af ClusterId"}, w.calls())
+	require.Equal(t, []int{0}, w.taken)
+}
+
 // Jobs of another machine's schedd are left alone, and those of another kit removed.
 func TestAbandoned(t *testing.T) {
 	w := newWorld(t)
