@@ -21,7 +21,7 @@ type submission struct {
 	Tasks   []int `json:"tasks"`   // by number
 
 	gone bool // nothing is to be heard of it any more
-	left bool // jobs of it are held that could not be removed
+	left bool // jobs of it are to be removed in the end: held ones, or all of a submission that seemed to fail
 }
 
 // book keeps where each task is, by the events of the clusters.

@@ -305,6 +305,20 @@ func TestRemovedLater(t *testing.T) {
 	require.Equal(t, []string{"condor_submit -terse 0.sub", "condor_rm 7.0", "condor_submit -terse 1.sub", "condor_rm 7"}, w.calls())
 }
 
+// A submission that seemed to fail, and did not, is made once more, and removed in the end.
+func TestSubmittedTwice(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.play(1, w.log(0, "005 0 (0) Abnormal termination (signal 9)"), func() { w.file("down", "") },
+		w.passes(lull), w.log(1, "000 0 x"), func() { require.NoError(t, os.Remove(filepath.Join(w.fake, "down"))) },
+		w.passes(lull), func() {
+			w.result(0, "good")
+			const text = "005 (008.000.000) 2026-12-01 04:58:18 \n\t(1) Normal termination (return value 0)\n...\n"
+			require.NoError(t, os.WriteFile(filepath.Join(w.Dir, "2.log"), []byte(text), 0o600))
+		}))
+	require.Equal(t, []int{0}, w.taken)
+	require.Equal(t, "condor_rm 8", w.calls()[len(w.calls())-1])
+}
+
 // If nothing can be kept any more, all ends, and the jobs are removed; also those that are gone.
 func TestFullDisk(t *testing.T) {
 	w := newWorld(t)

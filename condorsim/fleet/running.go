@@ -122,8 +122,8 @@ func (r *running) read(ctx context.Context) (heard bool, err error) {
 func (r *running) follow(ctx context.Context, s *submission, events []event, again *gathering) error {
 	var useless []string
 	for i, e := range events {
-		if s.Cluster == 0 { // the last process was killed before it knew
-			s.Cluster = e.cluster
+		if s.Cluster == 0 { // the last process was killed before it knew, or condor_submit failed behind its work
+			s.Cluster, s.left, s.gone = e.cluster, s.gone, false
 		}
 		if e.cluster != s.Cluster {
 			continue
