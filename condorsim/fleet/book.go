@@ -95,7 +95,10 @@ func (b *book) apply(s *submission, e event) (all []news) {
 	case released:
 		what, after = goesOn, waits
 	case evicted, shadowFailed, lostTouch:
-		what, after = setBack, waits
+		after = waits
+		if before == runs || e.kind == shadowFailed { // else it was said: touch is lost, then it counts as evicted
+			what = setBack
+		}
 	case held:
 		what, after = cameToNothing, ending
 		if e.byUser() {

@@ -158,7 +158,7 @@ func TestRunAgain(t *testing.T) {
 			fmt.Sprintf("012 %d memory usage exceeded request_memory\n\tCode 34 Subcode 0", proc))
 	}
 	steps := []func(){
-		w.log(0, "004 0 the startd went away"), holds(0, 1), w.log(0, "005 2 (0) Abnormal termination (signal 9)"),
+		w.log(0, "001 0 x", "024 0 the startd went away", "004 0 the startd went away"), holds(0, 1), w.log(0, "005 2 (0) Abnormal termination (signal 9)"),
 		func() {
 			require.NoError(t, os.WriteFile(filepath.Join(w.Dir, ErrorsOf("2")), []byte("one\nout of luck\n"), 0o600))
 		},
