@@ -36,10 +36,10 @@ func offered(t *testing.T) []string {
 		}
 		require.NoError(t, failed)
 		require.False(t, path.Base(name) == "go.mod" && name != "go.mod", "%s: that would be a module of its own", name)
-		file, err := writer.Create(module + "@" + tag + "/" + name)
-		require.NoError(t, err)
-		_, err = file.Write(text)
-		require.NoError(t, err)
+		file, failed := writer.Create(module + "@" + tag + "/" + name)
+		require.NoError(t, failed)
+		_, failed = file.Write(text)
+		require.NoError(t, failed)
 	}
 	require.NoError(t, writer.Close())
 	require.NoError(t, packed.Close())
