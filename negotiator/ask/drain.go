@@ -117,6 +117,9 @@ func (p Pool) Drain(ctx context.Context, r drains.Request) ([]drains.Listed, err
 
 // drainAt asks one negotiator for drains.
 func drainAt(ctx context.Context, n asked, r drains.Request) ([]drains.Listed, error) {
+	if n.lost != nil {
+		return nil, n.lost
+	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

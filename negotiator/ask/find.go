@@ -39,6 +39,8 @@ type asked struct {
 	name string
 	// apart says that it has slots of its own. One that has not is at work alone, or its ad outlives it.
 	apart bool
+	// lost is why it cannot be called.
+	lost error
 }
 
 // PartialError names the negotiators that did not answer while others did.
@@ -84,6 +86,9 @@ func askAll[T any](ctx context.Context, p Pool, ask func(context.Context, client
 func askEach[T any](ctx context.Context, all []asked, ask func(context.Context, client.Negotiator) ([]T, error),
 ) (told []answered[T], partial, err error) {
 	if len(all) == 1 {
+		if all[0].lost != nil {
+			return nil, nil, all[0].lost
+		}
 		items, wrong := ask(ctx, all[0].Negotiator)
 		if wrong != nil {
 			return nil, nil, silent(wrong)
@@ -93,6 +98,10 @@ func askEach[T any](ctx context.Context, all []asked, ask func(context.Context, 
 	replies, failures := make([]answered[T], len(all)), make([]error, len(all))
 	var asking sync.WaitGroup
 	for i, n := range all {
+		if n.lost != nil {
+			failures[i] = n.lost
+			continue
+		}
 		asking.Go(func() {
 			patient, done := context.WithTimeout(ctx, patience)
 			defer done()
@@ -135,20 +144,24 @@ func (p Pool) find(ctx context.Context) ([]asked, error) {
 	}
 	var all []asked
 	for _, ad := range ads {
-		text, _ := ad.Text("MyAddress")
-		address, wrong := cedar.ParseAddress(text)
-		if wrong != nil {
-			return nil, fmt.Errorf("the negotiator's address: %w", wrong)
-		}
-		name, _ := ad.Text("Name")
-		_, apart := ad.Text("BackfillSlotConstraint")
-		all = append(all, asked{client.Negotiator{Security: secure, Address: address}, name, apart})
+		all = append(all, read(ad, secure))
 	}
 	if len(stock) > 0 && p.Note != nil {
 		p.Note(fmt.Sprintf("%s, HTCondor's own negotiator, tells no start times: jobs that it starts may start earlier "+
 			"than is told here", inWords(stock)))
 	}
 	return all, nil
+}
+
+// read reads whom to ask from the ad of a negotiator.
+func read(ad *classad.ClassAd, secure *security.Client) asked {
+	text, _ := ad.Text("MyAddress")
+	address, err := cedar.ParseAddress(text)
+	if err != nil {
+		err = fmt.Errorf("the address of the negotiator %s: %w", nameOf(ad), err)
+	}
+	_, apart := ad.Text("BackfillSlotConstraint")
+	return asked{client.Negotiator{Security: secure, Address: address}, nameOf(ad), apart, err}
 }
 
 // look returns the ads of the negotiators to ask, by name, with the given attributes besides the

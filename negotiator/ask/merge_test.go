@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/condor-backfill/condor-backfill/classad"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/cedar"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/client"
 	"github.com/condor-backfill/condor-backfill/negotiator/htcondor/daemon"
@@ -131,7 +132,7 @@ func TestWhoDoesNotAnswer(t *testing.T) {
 	who := func(name, address string, apart bool) asked {
 		a, err := cedar.ParseAddress("<" + address + ":1>")
 		require.NoError(t, err)
-		return asked{client.Negotiator{Address: a}, name, apart}
+		return asked{client.Negotiator{Address: a}, name, apart, nil}
 	}
 	const dead = "127.0.0.9"
 	ask := func(all ...asked) (told []answered[int], partial, err error) {
@@ -156,6 +157,15 @@ func TestWhoDoesNotAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "connection refused")
 	_, _, err = ask(who("alone@h", dead, false))
 	require.ErrorContains(t, err, "it may be down")
+
+	ad, err := classad.ParseOld("Name = \"west@h\"\nMyAddress = \"nowhere\"\nBackfillSlotConstraint = \"x\"")
+	require.NoError(t, err)
+	told, partial, err = ask(who("east@h", "127.0.0.1", true), read(ad, nil))
+	require.NoError(t, err)
+	require.Len(t, told, 1)
+	require.ErrorContains(t, partial, "what west@h would say is missing: the address of the negotiator west@h: ")
+	_, _, err = ask(read(ad, nil))
+	require.ErrorContains(t, err, "the address of the negotiator west@h: ")
 }
 
 // TestWhatIfOfSeveral: a job is answered for by who would start it first, and anything else by each that it
