@@ -94,10 +94,10 @@ baseline: $(PROTO) ## make the protocol as it is the last released one
 
 tools: $(LINT) $(PROTO) ## install what lint and proto need, outside the tree
 
-release: $(PACK) ## what do users get? archives, packages and lists of parts of the last commit, into dist/ (four minutes)
+release: $(PACK) ## what do users get? archives, packages and lists of parts of the last commit, into dist/
 	PATH="$(PACK):$$PATH" .ci/release $(DIST)
 
-twice: $(PACK) ## does everybody who builds a release get the same bytes? (ten minutes)
+twice: $(PACK) ## does everybody who builds a release get the same bytes? (eleven minutes of processor time)
 	PATH="$(PACK):$$PATH" .ci/release-twice
 
 pack: $(PACK) ## install what releases are packed with, outside the tree
