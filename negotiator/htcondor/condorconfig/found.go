@@ -41,7 +41,7 @@ func (c *Config) StockSettings() (all []Found) {
 		if row, known := rowOf(capitals, set); known {
 			f := Found{Knob: name, Value: set.Value, Place: set.Source, Fate: row.Fate}
 			if row.Note != asThere {
-				f.Note = strings.ReplaceAll(row.Note, "`", "")
+				f.Note = row.plain()
 			}
 			all = append(all, f)
 		}

@@ -53,4 +53,7 @@ FULL_HOSTNAME = here
 	found := Parse("NEGOTIATOR_NUM_THREADS = 4\nPRIORITY_HALFLIFE = 7\n", "").StockSettings()
 	require.Equal(t, "not applicable: each kind of slot is matched once; one core is enough", found[0].Becomes())
 	require.Equal(t, "honoured", found[1].Becomes())
+	found = Parse("RANK = 0\n", "").StockSettings()
+	require.Equal(t, `not applicable: startds read it, and tell it in their ads: it is heeded, see "Preemption" in the guide`,
+		found[0].Becomes(), "a terminal knows no Markdown")
 }

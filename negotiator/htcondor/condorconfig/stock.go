@@ -2,6 +2,7 @@ package condorconfig
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,14 @@ type StockKnobs struct {
 	Note string
 	// Usual is the value that HTCondor has by default; "": none. It is given of those not heeded only.
 	Usual string
+}
+
+// link matches a link of Markdown.
+var link = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
+
+// plain returns the note as a terminal shows it. What it links to is in the guide.
+func (k StockKnobs) plain() string {
+	return strings.ReplaceAll(link.ReplaceAllString(k.Note, `"$1" in the guide`), "`", "")
 }
 
 // asThere is the note about knobs that mean just the same.
@@ -66,7 +75,7 @@ func (c *Config) withoutEffect() (warnings []string) {
 				place = " (" + set.Source + ")"
 			}
 			warnings = append(warnings, fmt.Sprintf("%s is set%s, and not heeded here: %s", name, place,
-				strings.ReplaceAll(row.Note, "`", "")))
+				row.plain()))
 		}
 	}
 	return warnings

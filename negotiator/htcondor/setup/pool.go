@@ -131,7 +131,11 @@ func (s *Setup) replace(ctx context.Context, restart bool, between []string) err
 		steps = slices.Insert(steps, 1, between)
 	}
 	for _, step := range steps {
-		if err := s.run(ctx, step); err != nil {
+		err := s.run(ctx, step)
+		if err == nil && step[0] == s.Program && s.moved != nil {
+			err = s.put(*s.moved)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,8 @@ func (s *Setup) refuse(c *condorconfig.Config, m Mode) error {
 	s.path = filepath.Join(folder, fileName)
 	for _, knob := range []string{"NEGOTIATOR", observer} {
 		set, _ := c.Setting(knob)
-		if filepath.Base(set.Value) != "condor_negotiator" && set.Value != "" && !s.wrote(set) {
+		theirs := filepath.Base(set.Value) == "condor_negotiator" && !s.leadsHere(set.Value)
+		if !theirs && set.Value != "" && !s.wrote(set) {
 			return fmt.Errorf("%s = %s (%s) was not set by negotiator setup: take that line out first", knob, set.Value,
 				place(set))
 		}
@@ -53,6 +54,12 @@ func (s *Setup) refuse(c *condorconfig.Config, m Mode) error {
 		return nil
 	}
 	return s.runnable()
+}
+
+// leadsHere reports whether a path is a link to this program, as the guide names one for condor_who.
+func (s *Setup) leadsHere(path string) bool {
+	there, err := filepath.EvalSymlinks(path)
+	return err == nil && there == s.Program
 }
 
 // maySwitch errs if this user is neither root nor the one that HTCondor runs as. A dry run is for all.

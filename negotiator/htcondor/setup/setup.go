@@ -43,7 +43,9 @@ type Setup struct {
 	ownDaemons bool // DC_DAEMON_LIST is set by others
 	told       bool // condor_master knows of the change
 	moves      bool // usage and priorities move along
-	report     Report
+	// moved is the file that says that they have; nil: nothing moves
+	moved  *string
+	report Report
 }
 
 // To has the negotiators work as a mode wants it. What it returns besides an error tells how far it got.
@@ -92,6 +94,10 @@ func (s *Setup) toFrom(ctx context.Context, m Mode, c *condorconfig.Config) erro
 	if s.report.Down && m != Stock {
 		return errors.New("HTCondor does not run on this machine: start it, and run this again")
 	}
+	if s.Accounting != nil && *s.Accounting && m == Live && before.mode == Live && !before.moved {
+		return cli.Bad(errors.New("usage and priorities move only when the negotiators change, and ours is at work already: " +
+			"run negotiator setup --back, and then this again"))
+	}
 	if s.Accounting == nil {
 		s.moves = before.moved && m != Live
 	} else {
@@ -113,7 +119,7 @@ func (s *Setup) toFrom(ctx context.Context, m Mode, c *condorconfig.Config) erro
 		return fmt.Errorf("the pool does not answer: is HTCondor up? %w", err)
 	}
 	if !there || before.text != content || again {
-		if one, err = s.change(ctx, m, before.text, content); err != nil {
+		if one, err = s.change(ctx, m, before, content); err != nil {
 			return err
 		}
 	}
@@ -135,13 +141,27 @@ func inForce(content string) []string {
 const toPutBack = time.Minute
 
 // change writes the file and has condor_master heed it. If that fails, or no negotiator is at work in
-// time, it puts back what was. An interrupt ends it in the same way.
-func (s *Setup) change(ctx context.Context, m Mode, before, content string) (found, error) {
+// time, it puts back what was. An interrupt ends it in the same way. The file says that usage and
+// priorities have moved once they have: whoever is killed before that runs the same again.
+func (s *Setup) change(ctx context.Context, m Mode, before current, content string) (found, error) {
 	former := s.report.Was
-	if err := s.put(content); err != nil {
+	s.moved = nil
+	if s.moving(former, m) != nil {
+		s.moved = &content
+	}
+	var err error
+	switch {
+	case s.moved == nil:
+		err = s.put(content)
+	case m == Live:
+		err = s.put(s.content(m, false))
+	}
+	if err != nil {
 		return found{}, err
 	}
-	err := s.sound(ctx, m)
+	if s.moved == nil || m == Live {
+		err = s.sound(ctx, m)
+	}
 	if err != nil {
 		err = cli.Bad(err)
 	} else {
@@ -153,7 +173,7 @@ func (s *Setup) change(ctx context.Context, m Mode, before, content string) (fou
 	undo := context.WithoutCancel(ctx)
 	s.moves = false // the negotiator that comes back has its own, as it left it
 	s.Patience = max(s.Patience, toPutBack)
-	wrong := s.put(before)
+	wrong := s.put(before.text)
 	if wrong == nil && s.told {
 		_, wrong = s.handOver(undo, m, former)
 	}

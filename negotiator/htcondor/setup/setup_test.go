@@ -270,3 +270,87 @@ func TestAccountingMovesAlong(t *testing.T) {
 	require.NoFileExists(t, s.path)
 	require.Contains(t, r.Did, "run condor_on -daemon negotiator")
 }
+
+// movable is a central manager whose negotiator is the one that the file says, and on which usage and
+// priorities can move. At each step the file is noted as whoever is cut off there leaves it.
+func movable(t *testing.T) (s *Setup, left map[string]current) {
+	t.Helper()
+	s, left = manager(t), map[string]current{}
+	ads := "cm.site\tcm.site\t1800000000\tundefined\tundefined\tundefined\n"
+	s.Tool = func(_ context.Context, name string, args ...string) (string, error) {
+		now, err := read(s.path)
+		switch {
+		case name == "condor_status" && args[0] == "-negotiator":
+			return ads, nil
+		case name == "condor_on" && now.mode == Live:
+			ads = "cm.site\tcm.site\t1800000000\tslack\t3\t\n"
+		case name == "condor_on":
+			ads = "cm.site\tcm.site\t1800000000\tundefined\tundefined\tundefined\n"
+		case name == s.Program:
+			name = args[0]
+		}
+		now.text = ""
+		left[name] = now
+		return "", err
+	}
+	return s, left
+}
+
+// TestCutOffWhileAccountingMoves: whoever is killed before usage and priorities have moved finds that the
+// file does not say so yet, and moves them by running the same again.
+func TestCutOffWhileAccountingMoves(t *testing.T) {
+	s, left := movable(t)
+	s.Accounting = new(true)
+	_, err := s.To(t.Context(), Live)
+	require.NoError(t, err)
+	require.Equal(t, current{mode: Live}, left["import-accounting"])
+	require.Equal(t, current{mode: Live, moved: true}, left["condor_reconfig"])
+
+	s.Accounting = nil
+	_, err = s.To(t.Context(), Stock)
+	require.NoError(t, err)
+	require.Equal(t, current{mode: Live, moved: true}, left["condor_off"])
+	require.Equal(t, current{mode: Live, moved: true}, left["export-accounting"])
+	require.Equal(t, current{mode: Stock}, left["condor_reconfig"])
+}
+
+// TestTooLateToMove: where ours is at work already, nothing would move, which is said.
+func TestTooLateToMove(t *testing.T) {
+	s, left := movable(t)
+	_, err := s.To(t.Context(), Live)
+	require.NoError(t, err)
+	s.Accounting = new(true)
+	_, err = s.To(t.Context(), Live)
+	require.ErrorContains(t, err, "usage and priorities move only when the negotiators change, and ours is at work already: "+
+		"run negotiator setup --back, and then this again")
+	require.Equal(t, cli.BadInput, cli.Code(err))
+
+	s.Accounting = nil
+	_, err = s.To(t.Context(), Stock)
+	require.NoError(t, err)
+	s.Accounting = new(true)
+	for range 2 { // what came along is there
+		_, err = s.To(t.Context(), Live)
+		require.NoError(t, err)
+	}
+	require.Contains(t, left, "import-accounting")
+}
+
+// TestLinkByHand: a link of the name by which condor_who finds negotiators is no negotiator of HTCondor's.
+func TestLinkByHand(t *testing.T) {
+	s := manager(t)
+	link := filepath.Join(filepath.Dir(s.Program), "condor_negotiator")
+	require.NoError(t, os.Symlink(s.Program, link))
+	plain := s.Read
+	s.Read = func(ctx context.Context) (*condorconfig.Config, error) {
+		c, err := plain(ctx)
+		require.NoError(t, err)
+		folder := c.Text("LOCAL_CONFIG_DIR")
+		return condorconfig.Parse("DAEMON_LIST = NEGOTIATOR\nLOCAL_CONFIG_DIR = "+folder+"\nNEGOTIATOR = "+link+"\n # at: /x, line 1\n", ""), nil
+	}
+	for _, m := range []Mode{Stock, Observe, Live, Same} {
+		_, err := s.To(t.Context(), m)
+		require.ErrorContains(t, err, "NEGOTIATOR = "+link+" (/x, line 1) was not set by negotiator setup: take that line out first")
+		require.Equal(t, cli.BadInput, cli.Code(err))
+	}
+}
