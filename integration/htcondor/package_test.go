@@ -101,6 +101,16 @@ func (p packaged) stock() {
 	require.Positive(p.t, known["alice@pool.test"].Used)
 }
 
+// restart has condor_master start the negotiator that is configured, and waits until it is at work.
+func (p packaged) restart() {
+	p.t.Helper()
+	p.must("sh", "-c", "condor_off -daemon negotiator && condor_reconfig && condor_on -daemon negotiator")
+	p.Wait("a negotiator of ours", time.Minute, func() bool {
+		ads := p.Ads("-negotiator")
+		return len(ads) == 1 && ads[0].Text("BackfillPolicy") != ""
+	})
+}
+
 const setupFile = "/etc/condor/config.d/zz-backfill.conf"
 
 // TestPackage installs the negotiator's package in a pool with HTCondor's own negotiator, and follows the
@@ -170,14 +180,40 @@ func TestPackage(t *testing.T) {
 	// What setup did not do it does not undo: the package stays, and says why.
 	p.must("apt-get", "install", "-y", older)
 	byHand := p.Dir + "/etc/condor/config.d/60-backfill.conf"
-	require.NoError(t, os.WriteFile(byHand, []byte("NEGOTIATOR = /usr/bin/negotiator\n"), 0o600))
+	line := func(text string) {
+		require.NoError(t, os.WriteFile(byHand, []byte(text+"\n"), 0o644)) //nolint:gosec // every daemon reads it
+	}
+	line("NEGOTIATOR = /usr/bin/negotiator")
 	require.Contains(t, p.must("dpkg", "-i", older), "start it anew by hand: condor_restart -daemon negotiator")
 	out, err := p.patient("dpkg", "-r", name)
 	require.Error(t, err)
 	require.Contains(t, out, "was not set by negotiator setup: take that line out first")
 	require.Contains(t, out, "condor-backfill-negotiator stays installed")
 	require.Contains(t, p.must("dpkg", "-s", name), "ok installed")
+	p.restart()
 	require.NoError(t, os.Remove(byHand))
+	require.Contains(t, p.must("dpkg", "-r", name), "HTCondor's own negotiator is at work: ", "condor_master was not told")
+	p.stock()
+
+	// A link of the name by which condor_who finds negotiators is set by hand, too.
+	p.must("apt-get", "install", "-y", older)
+	p.must("ln", "-s", "/usr/bin/negotiator", "/usr/local/sbin/condor_negotiator")
+	line("NEGOTIATOR = /usr/local/sbin/condor_negotiator")
+	require.Contains(t, p.must("dpkg", "-i", older), "start it anew by hand: condor_restart -daemon negotiator")
+	out, err = p.patient("dpkg", "-r", name)
+	require.Error(t, err)
+	require.Contains(t, out, "was not set by negotiator setup: take that line out first")
+
+	// Of several on one machine setup knows one; the others are named.
+	line("NEGOTIATOR_EAST = /usr/bin/negotiator")
+	p.must("negotiator", "setup", "--live")
+	require.Contains(t, p.must("dpkg", "-i", older), "start NEGOTIATOR_EAST anew by hand: condor_off -daemon NEGOTIATOR_EAST")
+	out, err = p.patient("dpkg", "-r", name)
+	require.Error(t, err)
+	require.Contains(t, out, "setup\" did not set up: NEGOTIATOR_EAST = /usr/bin/negotiator.")
+	require.NotEmpty(t, p.negotiator().Text("BackfillPolicy"))
+	require.NoError(t, os.Remove(byHand))
+	p.must("negotiator", "setup", "--back")
 	p.stock()
 
 	// While HTCondor is down the file goes alone.

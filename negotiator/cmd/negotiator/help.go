@@ -54,6 +54,7 @@ var helpTexts = withSettings(cli.Texts{
 		"Accountantnew.log in SPOOL.",
 	"setup_move_accounting": "Have usage and priorities move along, by import-accounting or export-accounting, while no " +
 		"negotiator runs. Those that came along by --live also go back by themselves.",
+	"setup_replace": "Have what moves along replace what was used and set meanwhile on the other side.",
 	"setup_restart": "Start anew what is set up, by this program: after an update.",
 	"accounting_wait": "How long to wait for a negotiator that is about to end; condor_off does not wait for it. Default: " +
 		"15s.",

@@ -30,6 +30,7 @@ type setupCommand struct {
 	Restart        bool          `xor:"mode" help:"${setup_restart}"`
 	DryRun         bool          `help:"Say what would be done, and do nothing."`
 	MoveAccounting *bool         `negatable:"" help:"${setup_move_accounting}"`
+	Replace        bool          `help:"${setup_replace}"`
 	Patience       time.Duration `default:"2m" placeholder:"TIME" help:"${setup_patience}"`
 	JSON           bool          `name:"json" help:"Print what was done as one JSON object."`
 }
@@ -88,7 +89,7 @@ func (c *setupCommand) Run(unhurried cli.Unhurried) error {
 		},
 		Check:    func(ctx context.Context) error { return process.Check(ctx, &source.Settings{}, os.Stderr) },
 		Template: string(template), Program: program, UID: os.Geteuid(),
-		Patience: c.Patience, Accounting: c.MoveAccounting, DryRun: c.DryRun, Now: time.Now, Wait: wait,
+		Patience: c.Patience, Accounting: c.MoveAccounting, Replace: c.Replace, DryRun: c.DryRun, Now: time.Now, Wait: wait,
 	}
 	if !c.JSON {
 		prefix := ""

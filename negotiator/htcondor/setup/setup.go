@@ -30,6 +30,8 @@ type Setup struct {
 	// Accounting has usage and priorities move along with the pool, by commands of Program; nil: back, if
 	// they came along.
 	Accounting *bool
+	// Replace has them replace what was used and set meanwhile on the other side.
+	Replace bool
 	// DryRun has everything looked at and told, and nothing changed.
 	DryRun bool
 	// Say is told each step as it is done; nil: nobody is.
@@ -95,8 +97,8 @@ func (s *Setup) toFrom(ctx context.Context, m Mode, c *condorconfig.Config) erro
 		return errors.New("HTCondor does not run on this machine: start it, and run this again")
 	}
 	if s.Accounting != nil && *s.Accounting && m == Live && before.mode == Live && !before.moved {
-		return cli.Bad(errors.New("usage and priorities move only when the negotiators change, and ours is at work already: " +
-			"run negotiator setup --back, and then this again"))
+		return cli.Bad(errors.New("usage and priorities move only when the negotiators change, and ours is at work " +
+			"already: run negotiator setup --back, and then this again"))
 	}
 	if s.Accounting == nil {
 		s.moves = before.moved && m != Live
@@ -258,13 +260,17 @@ func (s *Setup) away(ctx context.Context, before current) error {
 
 // moving returns the command that has usage and priorities move along, nil if there is none.
 func (s *Setup) moving(former, m Mode) []string {
-	switch {
-	case !s.moves || pools(former) == pools(m):
+	if !s.moves || pools(former) == pools(m) {
 		return nil
-	case m == Live:
-		return []string{s.Program, "import-accounting"}
 	}
-	return []string{s.Program, "export-accounting"}
+	command := []string{s.Program, "export-accounting"}
+	if m == Live {
+		command[1] = "import-accounting"
+	}
+	if s.Replace {
+		command = append(command, "--replace")
+	}
+	return command
 }
 
 // pools returns the mode of the negotiator that is the pool's: an observer is beside HTCondor's own.

@@ -321,8 +321,8 @@ func TestTooLateToMove(t *testing.T) {
 	require.NoError(t, err)
 	s.Accounting = new(true)
 	_, err = s.To(t.Context(), Live)
-	require.ErrorContains(t, err, "usage and priorities move only when the negotiators change, and ours is at work already: "+
-		"run negotiator setup --back, and then this again")
+	require.ErrorContains(t, err, "usage and priorities move only when the negotiators change, and ours is at work "+
+		"already: run negotiator setup --back, and then this again")
 	require.Equal(t, cli.BadInput, cli.Code(err))
 
 	s.Accounting = nil
@@ -336,6 +336,16 @@ func TestTooLateToMove(t *testing.T) {
 	require.Contains(t, left, "import-accounting")
 }
 
+// TestReplaceWhatWasUsed: where ours has an accounting from before, only who says so replaces it.
+func TestReplaceWhatWasUsed(t *testing.T) {
+	s := manager(t)
+	s.moves, s.DryRun = true, true
+	require.Equal(t, []string{s.Program, "import-accounting"}, s.moving(Stock, Live))
+	s.Replace = true
+	require.Equal(t, []string{s.Program, "import-accounting", "--replace"}, s.moving(Stock, Live))
+	require.Equal(t, []string{s.Program, "export-accounting", "--replace"}, s.moving(Live, Stock))
+}
+
 // TestLinkByHand: a link of the name by which condor_who finds negotiators is no negotiator of HTCondor's.
 func TestLinkByHand(t *testing.T) {
 	s := manager(t)
@@ -345,12 +355,13 @@ func TestLinkByHand(t *testing.T) {
 	s.Read = func(ctx context.Context) (*condorconfig.Config, error) {
 		c, err := plain(ctx)
 		require.NoError(t, err)
-		folder := c.Text("LOCAL_CONFIG_DIR")
-		return condorconfig.Parse("DAEMON_LIST = NEGOTIATOR\nLOCAL_CONFIG_DIR = "+folder+"\nNEGOTIATOR = "+link+"\n # at: /x, line 1\n", ""), nil
+		return condorconfig.Parse("DAEMON_LIST = NEGOTIATOR\nLOCAL_CONFIG_DIR = "+c.Text("LOCAL_CONFIG_DIR")+
+			"\nNEGOTIATOR = "+link+"\n # at: /x, line 1\n", ""), nil
 	}
 	for _, m := range []Mode{Stock, Observe, Live, Same} {
 		_, err := s.To(t.Context(), m)
-		require.ErrorContains(t, err, "NEGOTIATOR = "+link+" (/x, line 1) was not set by negotiator setup: take that line out first")
+		require.ErrorContains(t, err, "NEGOTIATOR = "+link+" (/x, line 1) was not set by negotiator setup: take that "+
+			"line out first")
 		require.Equal(t, cli.BadInput, cli.Code(err))
 	}
 }
