@@ -57,7 +57,7 @@ func (r Report) Words() string {
 		line("HTCondor does not run on this machine: the %s will be at work when it starts.", titles[r.Is])
 	case r.Did == nil:
 		line("Nothing is to do: the %s is at work.", titles[r.Is])
-	case r.DryRun && r.Lines != nil:
+	case r.DryRun && len(r.Lines) > 0:
 		line("These lines of the file would be in force:\n  %s", strings.Join(r.Lines, "\n  "))
 	case r.DryRun:
 	case r.Is == Observe:

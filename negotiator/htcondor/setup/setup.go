@@ -96,14 +96,8 @@ func (s *Setup) toFrom(ctx context.Context, m Mode, c *condorconfig.Config) erro
 	if s.report.Down && m != Stock {
 		return errors.New("HTCondor does not run on this machine: start it, and run this again")
 	}
-	if s.Accounting != nil && *s.Accounting && m == Live && before.mode == Live && !before.moved {
-		return cli.Bad(errors.New("usage and priorities move only when the negotiators change, and ours is at work " +
-			"already: run negotiator setup --back, and then this again"))
-	}
-	if s.Accounting == nil {
-		s.moves = before.moved && m != Live
-	} else {
-		s.moves = *s.Accounting
+	if err = s.mayMove(before, m); err != nil {
+		return cli.Bad(err)
 	}
 	list, _ := c.Setting("DC_DAEMON_LIST")
 	// Version 23.9 takes all that comes after a + for one name, so nothing can be added there.
@@ -130,6 +124,20 @@ func (s *Setup) toFrom(ctx context.Context, m Mode, c *condorconfig.Config) erro
 		s.report.NotLending, err = s.notLending(ctx)
 	}
 	return err
+}
+
+// mayMove decides whether usage and priorities move along. It errs if they are to and cannot.
+func (s *Setup) mayMove(before current, m Mode) error {
+	switch {
+	case s.Accounting == nil:
+		s.moves = before.moved && m != Live
+	case *s.Accounting && m == Live && before.mode == Live && !before.moved:
+		return errors.New("usage and priorities move only when the negotiators change, and ours is at work already: run " +
+			"negotiator setup --back, and then this again")
+	default:
+		s.moves = *s.Accounting
+	}
+	return nil
 }
 
 // inForce returns the lines of the file that set something.
