@@ -191,10 +191,15 @@ func (b *Belief) described(j *Job) *negotiator.Job {
 	if j.Phase == Waiting {
 		job.Release, job.Early = j.released, b.whyEarly(j)
 	}
-	if j.lease != nil && j.Phase == Running {
+	if j.lease != nil && j.Phase == Running && j.lease.until > b.placeEnd(j) {
 		job.Lease = j.lease.until
 	}
 	return job
+}
+
+// placeEnd returns until when a job's place lasts that began to run, by its estimate.
+func (b *Belief) placeEnd(j *Job) backfill.Time {
+	return j.Start + cmp.Or(j.estimated, b.s.DefaultEstimate) + b.s.StartSlack
 }
 
 // position returns a job's position in its queue.

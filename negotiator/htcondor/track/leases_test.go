@@ -324,6 +324,17 @@ func TestLeaseOutlivesNegotiator(t *testing.T) {
 	}
 }
 
+// TestLeaseWithinAPlace: a lease that ends no later than the place of the job that uses it says nothing,
+// also to the negotiator that goes on: a job's place could not be expected to be free before.
+func TestLeaseWithinAPlace(t *testing.T) {
+	p := on(t, 3)
+	p.then(step{after: 1, do: func(p *pool) { p.lent(1, "slot1_1@a") }, want: "arrived #1"})
+	j := p.belief.JobOf(key(1))
+	require.EqualValues(t, begin+900, p.belief.described(j).Lease)
+	j.estimated = begin + 900 - j.Start - p.belief.s.StartSlack
+	require.Zero(t, p.belief.described(j).Lease)
+}
+
 // TestWrittenUnderALease: a lease gives no place to a job that says to use it, but that no slot
 // names, if the lease has no place for it.
 func TestWrittenUnderALease(t *testing.T) {
