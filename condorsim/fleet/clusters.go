@@ -55,7 +55,7 @@ func (r *running) submit(ctx context.Context) error {
 	if err := r.state.save(r.Dir); err != nil {
 		return err
 	}
-	cluster, err := submit(ctx, r.Dir, fmt.Sprintf("%d.sub", s.N))
+	cluster, warnings, err := submit(ctx, r.Dir, fmt.Sprintf("%d.sub", s.N))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
@@ -63,17 +63,25 @@ func (r *running) submit(ctx context.Context) error {
 		return err
 	case err != nil:
 		s.gone = true
-		r.Say("the jobs could not be submitted; trying again: " + err.Error())
+		if err.Error() != r.refused {
+			r.refused = err.Error()
+			r.Say("the jobs could not be submitted; trying again: " + r.refused)
+		}
 		return nil
 	}
+	r.refused = ""
 	s.Cluster, r.began, r.heard = cluster, true, now
 	r.book.submitted(s)
 	r.Say(fmt.Sprintf("%s submitted as cluster %d", count(len(tasks)), cluster))
+	for _, text := range warnings {
+		r.Say("condor_submit warns: " + text)
+	}
 	return r.state.save(r.Dir)
 }
 
-// ask asks the schedd whether the clusters are there that nothing is heard of.
-func (r *running) ask(ctx context.Context) error {
+// ask asks the schedd whether the clusters are there that nothing is heard of, and says of one that is if
+// none of all jobs has run for a while.
+func (r *running) ask(ctx context.Context, awhile bool) error {
 	for _, s := range r.state.Submissions {
 		waiting := 0
 		for _, number := range s.Tasks {
@@ -101,6 +109,10 @@ func (r *running) ask(ctx context.Context) error {
 		}
 		if err != nil || there {
 			r.absent[s] = 0
+			if counts := r.book.counts(); there && awhile && !r.stuck && counts.Running+counts.Held == 0 {
+				r.stuck = true
+				r.Say(fmt.Sprintf("no cell runs: 'condor_q -better-analyze %d' says whether slots match the jobs", s.Cluster))
+			}
 			continue
 		}
 		if r.absent[s]++; r.absent[s] < doubts {

@@ -122,7 +122,7 @@ func isReason(line string) bool {
 	}
 	for _, table := range []string{
 		"Usr ", "Cpus ", "Disk ", "GPUs ", "Memory ", "TimeExecute", "TimeSlotBusy", "Partitionable Resources",
-		"SlotName:", "CondorScratchDir", "Cpus =", "Job terminated ",
+		"PauseCode ", "HoldCode ", "SlotName:", "CondorScratchDir", "Cpus =", "Job terminated ",
 	} {
 		if strings.HasPrefix(line, table) {
 			return false

@@ -44,3 +44,12 @@ func TestEventLogs(t *testing.T) {
 	require.Equal(t, "exit code 2", all[8].end())
 	require.Equal(t, "it was killed by signal 9", all[9].end())
 }
+
+// What the schedd says of a cluster that it pauses is words, without the codes below them.
+func TestReasonOfPause(t *testing.T) {
+	const text = "037 (012.-01.000) 2026-12-01 05:59:40 Job Materialization Paused\n" +
+		"\tvia condor_hold (by user alice)\n\tPauseCode 1\n\tHoldCode 1"
+	e, known := parseEvent(text)
+	require.True(t, known)
+	require.Equal(t, event{kind: paused, cluster: 12, proc: -1, reason: "via condor_hold (by user alice)"}, e)
+}

@@ -80,7 +80,9 @@ func (f *Fleet) Run(ctx context.Context, tasks []Task) error {
 		return err
 	}
 	for _, sub := range r.state.Submissions {
-		f.Say(fmt.Sprintf("the jobs of cluster %d are taken over", sub.Cluster))
+		if !sub.gone {
+			f.Say(fmt.Sprintf("the jobs of cluster %d are taken over", sub.Cluster))
+		}
 	}
 	for err == nil && !r.done() {
 		if err = r.step(ctx); err == nil {

@@ -23,6 +23,8 @@ type running struct {
 	heard    time.Time // when there was the last event, or answer
 	next     time.Time // when something may be submitted
 	down     bool      // the schedd does not answer, which was said
+	stuck    bool      // no job runs, which was said
+	refused  string    // why the schedd took no jobs the last time, which was said
 	began    bool      // something was submitted
 	made     bool      // the schedd has made jobs, which kept slots wait for
 	nudged   time.Time // when the schedd was last told of that
@@ -43,7 +45,6 @@ func (f *Fleet) begin(tasks []Task) (*running, error) {
 	s.Host = f.Host
 	r := &running{
 		Fleet: f, state: s, tasks: map[int]Task{}, absent: map[*submission]int{}, attempts: map[int]int{},
-		began: len(s.Submissions) > 0,
 	}
 	for _, t := range tasks {
 		r.tasks[t.Number] = t
@@ -52,6 +53,17 @@ func (f *Fleet) begin(tasks []Task) (*running, error) {
 	r.book = newBook(r.order)
 	for _, sub := range s.Submissions {
 		r.tails = append(r.tails, f.tail(sub))
+		if sub.Cluster == 0 {
+			events, err := f.tail(sub).next()
+			if err != nil {
+				return nil, err
+			}
+			if sub.gone = len(events) == 0; sub.gone { // it was refused; a cluster that comes yet is removed in the end
+				continue
+			}
+			sub.Cluster = events[0].cluster
+		}
+		r.began = true
 		r.absent[sub] = doubts - 1 // the log has all of it by now
 		for _, number := range sub.Tasks {
 			if r.book.holder[number] != nil {
@@ -60,7 +72,7 @@ func (f *Fleet) begin(tasks []Task) (*running, error) {
 		}
 		r.book.submitted(sub)
 	}
-	if len(s.Submissions) == 0 {
+	if !r.began {
 		r.heard = f.Now()
 	}
 	return r, nil
@@ -83,8 +95,9 @@ func (r *running) step(ctx context.Context) error {
 		r.heard = r.Now()
 	}
 	if r.Now().Sub(r.heard) >= silence {
+		awhile := !r.heard.IsZero()
 		r.heard = r.Now()
-		if err = r.ask(ctx); err != nil {
+		if err = r.ask(ctx, awhile); err != nil {
 			return err
 		}
 	}
@@ -131,6 +144,8 @@ func (r *running) follow(ctx context.Context, s *submission, events []event, aga
 		switch e.kind {
 		case submits:
 			r.made = true
+		case executes:
+			r.stuck = false
 		case paused:
 			r.Say(fmt.Sprintf("the schedd makes no more jobs of cluster %d for now: %s", e.cluster, e.reason))
 		case resumed:

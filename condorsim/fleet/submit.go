@@ -96,6 +96,8 @@ func CheckLine(line string) error {
 		return fmt.Errorf("%q: it is more than one line; give each by itself", line)
 	case !assigns || strings.TrimSpace(name) == "" || len(strings.Fields(name)) != 1:
 		return fmt.Errorf("%q: it sets nothing; give one such as 'accounting_group = physics' or '+ProjectName = \"x\"'", line)
+	case strings.HasSuffix(strings.TrimSpace(line), `\`):
+		return fmt.Errorf("%q: it ends in a backslash, and so would go on in the line below it; leave that out", line)
 	}
 	switch key := strings.ToLower(strings.TrimSpace(name)); key {
 	case "executable", "arguments", "log", "error", "queue", "initialdir", "transfer_output_files", "universe":
