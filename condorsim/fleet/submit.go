@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -86,6 +87,22 @@ func (f *Fleet) list(tasks []Task, known map[string]took, attempts map[int]int) 
 			strings.Join(t.Files, ","))
 	}
 	return text.String()
+}
+
+// CheckDir returns an error if jobs cannot have a folder: HTCondor reads a dollar sign in its path as the start
+// of a variable, and a line break as the end of a line.
+func CheckDir(dir string) error {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("find the folder of the jobs: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil { // it may not be there yet
+		path = real
+	}
+	if strings.ContainsAny(path, "$\r\n") {
+		return fmt.Errorf("%q: HTCondor takes no such folder, for its dollar sign or line break; give another one", path)
+	}
+	return nil
 }
 
 // CheckLine returns an error if a line of the user cannot be one of a submit description.

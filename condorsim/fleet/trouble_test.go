@@ -62,3 +62,15 @@ func TestTriesAgain(t *testing.T) {
 		"ERROR: Can't find address of local schedd", w.said[2])
 	require.Contains(t, w.said[3], "1 cell submitted as cluster ")
 }
+
+// HTCondor would look for the jobs' files elsewhere if the path of their folder had a variable in it.
+func TestFoldersOfJobs(t *testing.T) {
+	require.NoError(t, CheckDir("a b, #;'\"%ä/not there"))
+	require.ErrorContains(t, CheckDir("$(number)/x"), "dollar sign")
+	require.ErrorContains(t, CheckDir("a\nb"), "line break")
+	dir := filepath.Join(t.TempDir(), "$HOME")
+	link := filepath.Join(t.TempDir(), "home")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.Symlink(dir, link))
+	require.ErrorContains(t, CheckDir(link), "dollar sign")
+}

@@ -73,6 +73,9 @@ type poolRun struct {
 func (c *sweepCommand) onPool(ctx context.Context, plan *sweep.Sweep, todo []int, out string, folder *results.Writer,
 	say *sweepView,
 ) ([]sweep.Failure, error) {
+	if err := fleet.CheckDir(out); err != nil {
+		return nil, cli.Bad(err)
+	}
 	kit, parts, err := plan.Kit(todo)
 	if err != nil {
 		return nil, err
@@ -217,6 +220,8 @@ func (r *poolRun) collect() error {
 			if _, fatal := r.take(number, path); fatal != nil {
 				return fatal
 			}
+			warnings, _ := os.ReadFile(strings.TrimSuffix(path, ".json") + ".err") // there may be none
+			r.printed(number, string(warnings))
 		}
 	}
 	return nil
