@@ -178,6 +178,39 @@ func TestProgressWithoutATerminal(t *testing.T) {
 	require.Nil(t, p.writer)
 }
 
+// A line that is said while a bar is shown stays: the bar is drawn over what is printed without its knowledge.
+func TestLinesBesideTheBar(t *testing.T) {
+	var out bytes.Buffer
+	p := &Progress{out: &out, what: "cells"} // begun long ago
+	require.False(t, p.Line("no bar yet"))
+	p.Update(1, 2)
+	require.True(t, p.Line("100 % of it is said"))
+	p.Done()
+	require.False(t, p.Line("no bar any more"))
+	require.Contains(t, strings.Split(screen(out.String()), "\n"), "100 % of it is said")
+	require.Contains(t, out.String(), "cells")
+}
+
+// screen returns what a terminal shows of a text that goes up and erases lines.
+func screen(text string) string {
+	lines, at := []string{""}, 0
+	for text != "" {
+		if rest, up := strings.CutPrefix(text, "\x1b[A"); up {
+			text, at = rest, at-1
+		} else if rest, erases := strings.CutPrefix(text, "\x1b[K"); erases {
+			text, lines[at] = rest, ""
+		} else if text[0] == '\n' {
+			text, at = text[1:], at+1
+			if at == len(lines) {
+				lines = append(lines, "")
+			}
+		} else {
+			lines[at], text = lines[at]+text[:1], text[1:]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 func TestHoldable(t *testing.T) {
 	var out bytes.Buffer
 	h := NewHoldable(&out)

@@ -27,6 +27,8 @@ type Progress struct {
 	begun   time.Time
 	writer  progress.Writer
 	tracker *progress.Tracker
+	ended   bool
+	over    chan struct{} // closed when the bar was drawn for the last time
 }
 
 // NewProgress returns a bar on standard error with a text beside it.
@@ -54,7 +56,11 @@ func (p *Progress) Update(done, total int64) {
 		p.writer.Style().Visibility.Speed = true
 		p.tracker = &progress.Tracker{Message: p.what, Total: total}
 		p.writer.AppendTracker(p.tracker)
-		go p.writer.Render()
+		p.over = make(chan struct{})
+		go func() {
+			defer close(p.over)
+			p.writer.Render()
+		}()
 	}
 	p.tracker.SetValue(done)
 }
@@ -67,18 +73,33 @@ func (p *Progress) Say(what string) {
 	}
 }
 
+// Line prints a line that the bar is not drawn over, as it would be otherwise. It reports false if there is no
+// bar.
+func (p *Progress) Line(text string) bool {
+	if p.writer == nil || p.ended {
+		return false
+	}
+	p.writer.Log(text) // the text is no format, as nothing is behind it
+	return true
+}
+
 // Done ends the bar.
 func (p *Progress) Done() {
 	if p.writer == nil {
 		return
 	}
+	p.ended = true
 	if p.tracker.Value() < p.tracker.Total {
 		p.tracker.MarkAsErrored() // the work was given up
 	} else {
 		p.tracker.MarkAsDone()
 	}
-	for p.writer.IsRenderInProgress() {
-		p.writer.Stop()
-		time.Sleep(10 * time.Millisecond)
+	for {
+		p.writer.Stop() // it has no effect before the first drawing
+		select {
+		case <-p.over:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }

@@ -24,7 +24,9 @@ type sweepView struct {
 }
 
 func (v *sweepView) line(format string, args ...any) {
-	_, _ = fmt.Fprintf(v.out, format+"\n", args...) // errors do not matter to the sweep
+	if text := fmt.Sprintf(format, args...); v.bar == nil || !v.bar.Line(text) {
+		_, _ = fmt.Fprintln(v.out, text) // errors do not matter to the sweep
+	}
 }
 
 func (v *sweepView) skipped(list []string) {
