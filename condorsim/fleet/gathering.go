@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,8 +40,13 @@ func count(cells int) string {
 	return strconv.Itoa(cells) + " cells"
 }
 
-// lastLine returns the last line of a text.
-func lastLine(text string) string {
+// complaint returns the last line of a text that a program begins with its name, else the last line.
+func complaint(text, program string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, program+": ") {
+			return strings.TrimSpace(line)
+		}
+	}
 	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -230,7 +230,7 @@ func (r *running) printed(number int) string {
 
 // again notes that a task came to nothing: it will be run again, or is given up.
 func (r *running) again(number int, why string, told *gathering) {
-	if text := lastLine(r.printed(number)); text != "" {
+	if text := complaint(r.printed(number), r.Program); text != "" {
 		why += " (it said: " + text + ")"
 	}
 	r.attempts[number]++

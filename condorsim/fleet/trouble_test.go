@@ -74,3 +74,10 @@ func TestFoldersOfJobs(t *testing.T) {
 	require.NoError(t, os.Symlink(dir, link))
 	require.ErrorContains(t, CheckDir(link), "dollar sign")
 }
+
+// Of what a program printed the error is said, also if an excerpt of a file stands below it.
+func TestComplaint(t *testing.T) {
+	require.Equal(t, "prog: x.yaml: wrong", complaint("a warning\nprog: x.yaml: wrong\n>  1 | x\n   2 | y\n", "prog"))
+	require.Equal(t, "out of luck", complaint("one\nout of luck\n", "prog"))
+	require.Empty(t, complaint("", "prog"))
+}

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +149,10 @@ func (p *Sweep) files(c *cell) (all []located, err error) {
 	return slices.DeleteFunc(all, func(l located) bool { return l.within != nil }), nil
 }
 
+// keepsName matches the names of plugins, which are the same in the kit: a program may have several policies
+// and go by its name, as policy-plugins does.
+var keepsName = regexp.MustCompile(`^backfill-[a-zA-Z0-9_-]+$`)
+
 // store adds a file, unless it is there, and returns its name in the kit. That is made of letters that
 // need no quotes anywhere.
 func (b *Kit) store(file located) string {
@@ -160,13 +165,18 @@ func (b *Kit) store(file located) string {
 			}
 		}
 	}
+	base := filepath.Base(file.path)
+	if _, taken := b.from[base]; name == "" && !taken && keepsName.MatchString(base) {
+		name = base
+		b.from[name] = file
+	}
 	if name == "" {
 		name = strconv.Itoa(len(b.from)) + "-" + strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_", r) {
 				return r
 			}
 			return '_'
-		}, filepath.Base(file.path))
+		}, base)
 		b.from[name] = file
 	}
 	b.Files = append(b.Files, Stored{Name: file.name, Path: file.path, File: name})

@@ -90,6 +90,16 @@ func TestCellsOfKits(t *testing.T) {
 	require.ErrorContains(t, err, "read the kit of a sweep")
 }
 
+// A plugin keeps its name, by which a program of several policies knows which one it is; other files are
+// numbered, and plugins of one name.
+func TestNamesInKits(t *testing.T) {
+	b := &Kit{from: map[string]located{}}
+	require.Equal(t, "0-a_b.swf", b.store(located{name: "a b.swf", path: "/x/a b.swf"}))
+	require.Equal(t, "backfill-fcfs", b.store(located{name: "./backfill-fcfs", path: "/x/backfill-fcfs"}))
+	require.Equal(t, "2-backfill-fcfs", b.store(located{name: "../backfill-fcfs", path: "/y/backfill-fcfs"}))
+	require.Equal(t, "backfill-fcfs", b.store(located{name: "/x/backfill-fcfs", path: "/x/backfill-fcfs"}))
+}
+
 func encoded(t *testing.T, c results.Cell) string {
 	t.Helper()
 	var text bytes.Buffer
