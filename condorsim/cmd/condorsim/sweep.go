@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/condor-backfill/condor-backfill/condorsim/fleet"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/console"
 	"github.com/condor-backfill/condor-backfill/condorsim/output/results"
 	"github.com/condor-backfill/condor-backfill/condorsim/sweep"
@@ -98,6 +99,11 @@ func (c *sweepCommand) Run(ctx context.Context, p *process) error {
 	say.skipped(plan.Manifest.Skipped)
 	if c.List {
 		return c.list(p.out, plan, out)
+	}
+	if c.On == onHTCondor {
+		if err = fleet.CheckDir(out); err != nil {
+			return cli.Bad(err)
+		}
 	}
 	done, failures, err := c.fill(ctx, plan, out, say)
 	if err != nil {

@@ -73,9 +73,6 @@ type poolRun struct {
 func (c *sweepCommand) onPool(ctx context.Context, plan *sweep.Sweep, todo []int, out string, folder *results.Writer,
 	say *sweepView,
 ) ([]sweep.Failure, error) {
-	if err := fleet.CheckDir(out); err != nil {
-		return nil, cli.Bad(err)
-	}
 	kit, parts, err := plan.Kit(todo)
 	if err != nil {
 		return nil, err
