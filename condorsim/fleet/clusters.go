@@ -109,9 +109,8 @@ func (r *running) ask(ctx context.Context, awhile bool) error {
 		}
 		if err != nil || there {
 			r.absent[s] = 0
-			if counts := r.book.counts(); there && awhile && !r.stuck && counts.Running+counts.Held == 0 {
-				r.stuck = true
-				r.Say(fmt.Sprintf("no cell runs: 'condor_q -better-analyze %d' says whether slots match the jobs", s.Cluster))
+			if there && awhile {
+				r.idle(s)
 			}
 			continue
 		}
@@ -128,6 +127,14 @@ func (r *running) ask(ctx context.Context, awhile bool) error {
 		again.tell(r.Say)
 	}
 	return nil
+}
+
+// idle says, once, that no job has run for a while, if that is so. The user holds those that are held.
+func (r *running) idle(s *submission) {
+	if counts := r.book.counts(); !r.stuck && counts.Running+counts.Held == 0 {
+		r.stuck = true
+		r.Say(fmt.Sprintf("no cell runs: 'condor_q -better-analyze %d' says whether slots match the jobs", s.Cluster))
+	}
 }
 
 // stop removes the jobs that nobody waits for: all, if all is given up.

@@ -95,7 +95,8 @@ func (w *world) log(n int, events ...string) func() {
 		require.NoError(w.t, err)
 		for _, e := range events {
 			parts := strings.SplitN(e, " ", 3)
-			_, err = fmt.Fprintf(file, "%s (%03d.%s.000) 2026-12-01 04:58:18 \n\t%s\n...\n", parts[0], w.cluster(n), parts[1], parts[2])
+			_, err = fmt.Fprintf(file, "%s (%03d.%s.000) 2026-12-01 04:58:18 \n\t%s\n...\n",
+				parts[0], w.cluster(n), parts[1], parts[2])
 			require.NoError(w.t, err)
 		}
 		require.NoError(w.t, file.Close())
@@ -363,7 +364,8 @@ func TestLinesOfUsers(t *testing.T) {
 	}
 	for line, says := range map[string]string{
 		"queue 5": "sets nothing", "": "sets nothing", " = 5": "sets nothing", "a = 1\nqueue": "more than one line",
-		`+Project = "x" \`: "ends in a backslash", "Executable = /bin/sh": "is the sweep's own", "queue = 5": "is the sweep's own",
+		`+Project = "x" \`:     "ends in a backslash",
+		"Executable = /bin/sh": "is the sweep's own", "queue = 5": "is the sweep's own",
 	} {
 		require.ErrorContains(t, CheckLine(line), says)
 	}

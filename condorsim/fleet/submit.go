@@ -96,11 +96,12 @@ func CheckDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("find the folder of the jobs: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil { // it may not be there yet
-		path = real
+	if linked, err := filepath.EvalSymlinks(path); err == nil { // it may not be there yet
+		path = linked
 	}
 	if strings.ContainsAny(path, "$\r\n") {
-		return fmt.Errorf("%q: HTCondor takes no such folder, for its dollar sign or line break; give another one", path)
+		return fmt.Errorf("%q: HTCondor takes no such folder, for its dollar sign or line break; give another one",
+			path)
 	}
 	return nil
 }

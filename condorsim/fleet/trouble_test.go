@@ -51,7 +51,8 @@ func TestRefusedSubmission(t *testing.T) {
 func TestTriesAgain(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.play(1, w.log(0, "005 0 (0) Abnormal termination (signal 9)"), func() { w.file("down", "") },
-		w.passes(lull), w.passes(lull), w.passes(lull), func() { require.NoError(t, os.Remove(filepath.Join(w.fake, "down"))) },
+		w.passes(lull), w.passes(lull), w.passes(lull),
+		func() { require.NoError(t, os.Remove(filepath.Join(w.fake, "down"))) },
 		w.passes(lull), func() {
 			s, err := load(w.Dir)
 			require.NoError(t, err)
