@@ -96,17 +96,10 @@ func (r *running) ask(ctx context.Context, awhile bool) error {
 		if s.Cluster > 0 {
 			there, err = inQueue(ctx, s.Cluster)
 		}
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case err != nil && !r.down:
-			r.down = true
-			r.Say("the schedd does not answer; waiting for it: " + err.Error())
-		case err != nil:
-		case r.down:
-			r.down = false
-			r.Say("the schedd answers again")
 		}
+		r.answers(err)
 		if err != nil || there {
 			r.absent[s] = 0
 			if there && awhile {
@@ -127,6 +120,17 @@ func (r *running) ask(ctx context.Context, awhile bool) error {
 		again.tell(r.Say)
 	}
 	return nil
+}
+
+// answers says, once, that the schedd does not answer, or that it does again.
+func (r *running) answers(err error) {
+	switch {
+	case err != nil && !r.down:
+		r.Say("the schedd does not answer; waiting for it: " + err.Error())
+	case err == nil && r.down:
+		r.Say("the schedd answers again")
+	}
+	r.down = err != nil
 }
 
 // idle says, once, that no job has run for a while, if that is so. The user holds those that are held.
