@@ -1,5 +1,7 @@
 package fleet
 
+import "slices"
+
 // place is where a task is.
 type place int
 
@@ -121,6 +123,14 @@ func (b *book) settle(number int) bool {
 	before, known := b.at[number]
 	b.at[number] = settled
 	return known && before != settled
+}
+
+// hasJobs reports whether a submission should have jobs in the queue that count.
+func (b *book) hasJobs(s *submission) bool {
+	return slices.ContainsFunc(s.Tasks, func(number int) bool {
+		place, known := b.at[number]
+		return known && place < ending && b.holder[number] == s
+	})
 }
 
 // counts counts the tasks by their places.

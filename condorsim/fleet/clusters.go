@@ -83,13 +83,7 @@ func (r *running) submit(ctx context.Context) error {
 // none of all jobs has run for a while.
 func (r *running) ask(ctx context.Context, awhile bool) error {
 	for _, s := range r.state.Submissions {
-		waiting := 0
-		for _, number := range s.Tasks {
-			if place, known := r.book.at[number]; known && place < ending && r.book.holder[number] == s {
-				waiting++
-			}
-		}
-		if s.gone || waiting == 0 {
+		if s.gone || !r.book.hasJobs(s) {
 			continue
 		}
 		there, err := false, error(nil)
