@@ -24,6 +24,10 @@ schedulers:
 seeds: [1, 2, 3, 4, 5]
 `
 
+// haltOnN1 stops a job on n1 where it is, so that it cannot end before its machine is lost.
+const haltOnN1 = `for starter in $(pgrep -f condor_starter -P "$(pgrep -d, -f '^([^ ]*/)?condor_startd .*n1')"); do
+pkill -STOP -P "$starter" && exit; done; exit 1`
+
 // TestSweepOnThePool runs a sweep as jobs, loses a machine on the way, and gets the bytes of a sweep on one
 // machine; then the same with a driver that is killed, and jobs that a user holds and removes.
 func TestSweepOnThePool(t *testing.T) {
@@ -113,7 +117,8 @@ func sweepOnThePool(t *testing.T, pool *ourPool) {
 	s.start("out", "--on", "htcondor", "--submit", "accounting_group_user = alice")
 	s.cells("out", 15)
 	pool.Wait("a job on the machine", time.Minute, func() bool {
-		return strings.Contains(pool.As("alice", "condor_q", "-run", "-af", "RemoteHost"), "@n1@")
+		_, err := pool.Try("root", "bash", "-c", haltOnN1)
+		return err == nil
 	})
 	pool.Kill("n1")
 	s.ends("out")
