@@ -72,8 +72,8 @@ const (
 )
 
 // Run runs the tasks until each has ended or was given up. Jobs of the folder that another process submitted
-// and left are taken over. If the context ends or nothing can be kept, the jobs are removed; that of a
-// process that is killed go on.
+// and left are taken over. If the context ends or nothing can be kept, the jobs are removed; those of
+// a process that is killed go on.
 func (f *Fleet) Run(ctx context.Context, tasks []Task) error {
 	r, err := f.begin(tasks)
 	if err != nil {

@@ -137,18 +137,30 @@ func trust(t *testing.T, first *ourPool, others ...*ourPool) {
 	}
 }
 
-// unlent has our negotiator lend no claims: these pools' startds end each with its job (CLAIM_WORKLIFE).
-const unlent = "BACKFILL_LEASE_TIME = 0\n"
+// What becomes of claims when jobs end. The pools of these tests have each end with its job, so ours lends
+// none; by HTCondor's defaults they serve further jobs, and ours lends them.
+const (
+	endsClaims  = "BACKFILL_LEASE_TIME = 0\n"
+	keepsClaims = "CLAIM_WORKLIFE = 1200\nCLAIM_PARTITIONABLE_LEFTOVERS = True\n"
+)
 
 // TestStagedFlocking stages job_flocking_to and job_aggressive_flocking: jobs of a schedd whose own
 // pool has no slot for them run in others. FLOCK_INCREMENT lets the schedd turn to two at once.
 func TestStagedFlocking(t *testing.T) {
 	t.Parallel()
+	for name, lines := range map[string]string{"claims end": endsClaims, "claims are kept": keepsClaims} {
+		t.Run(name, func(t *testing.T) { stageFlocking(t, lines) }) // one after the other: each has six pools
+	}
+}
+
+// stageFlocking stages flocking to pools with these lines of configuration.
+func stageFlocking(t *testing.T, lines string) {
+	t.Helper()
 	underBoth(t, func(t *testing.T, prepare func([]string, string) *ourPool) {
 		t.Helper()
 		remote := []*ourPool{
-			prepare([]string{"CPUS=2", "NODES=1"}, unlent),
-			prepare([]string{"CPUS=2"}, "STARTD_ARGS = -f -n n2\n"+unlent),
+			prepare([]string{"CPUS=2", "NODES=1"}, lines),
+			prepare([]string{"CPUS=2"}, "STARTD_ARGS = -f -n n2\n"+lines),
 		}
 		home := prepare([]string{"CPUS=2", "NODES=2", "SCHEDDS=2"}, fmt.Sprintf("START = False\n"+
 			"s2.FLOCK_TO = 127.0.0.1:%d, 127.0.0.1:%d\ns2.FLOCK_INCREMENT = 2", remote[0].Port, remote[1].Port))
