@@ -6,6 +6,7 @@ PROTOC_GEN_GO_GRPC = v1.6.2
 PROTOC_GEN_GO_VTPROTO = v0.6.1-0.20250313105119-ba97887b0a25
 NFPM = v2.48.0
 CYCLONEDX = v1.10.0
+PERF = v0.0.0-20260709024250-82a0b07e230d
 
 # Tools are kept by version outside the tree, where every checkout finds them.
 TOOLS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/condor-backfill
@@ -14,6 +15,7 @@ LINT = $(TOOLS)/golangci-lint-$(GOLANGCI_LINT)-$(shell go env GOVERSION)
 PROTO = $(TOOLS)/proto-$(BUF)-$(PROTOC_GEN_GO)-$(PROTOC_GEN_GO_GRPC)-$(PROTOC_GEN_GO_VTPROTO)
 # What packs releases also gets into their bytes.
 PACK = $(TOOLS)/pack-$(NFPM)-$(CYCLONEDX)-$(shell go env GOVERSION)
+BENCHSTAT = $(TOOLS)/benchstat-$(PERF)-$(shell go env GOVERSION)
 
 # TEST runs tests: go test, or bin/retry-tests, which tries once more what failed.
 TEST ?= go test
@@ -21,6 +23,9 @@ FUZZTIME ?= 10s
 PKG ?= ./negotiator/... ./plugins/...
 SEED ?= 1
 REF ?= HEAD
+RUNS ?= .
+BENCH ?= .
+PKGS ?= ./classad/... ./backfill/... ./plugins/... ./negotiator ./condorsim
 DIST ?= dist
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
@@ -77,11 +82,11 @@ stress: ## which test loses a race? the tests of PKG with delays before statemen
 soak: ## what is still wrong? everything that searches for faults, each fuzz target for FUZZTIME (an hour with 60s; HOSTILE=1h besieges for an hour more)
 	.ci/soak $(FUZZTIME)
 
-bench: ## is it fast? the benchmarks, six times each, for benchstat
-	go test -run '^$$' -bench . -benchmem -count 6 ./classad/... ./backfill/... ./plugins/... ./condorsim/...
+bench: $(BENCHSTAT) ## what got slower? benchmarks like BENCH of PKGS, here and at REF (the last tag): a table, then what is over 3 %
+	PATH="$(BENCHSTAT):$$PATH" .ci/bench '$(BENCH)' '$(if $(filter file,$(origin REF)),,$(REF))' $(PKGS)
 
-identical: ## are the schedules still the same? forty runs over eight traces, against the commit REF (two minutes)
-	.ci/identical $(REF)
+identical: ## are the schedules still the same? 208 runs over ten traces, against the commit REF (twelve minutes); only those like RUNS
+	.ci/identical $(REF) '$(RUNS)'
 
 proto: $(PROTO) ## lint the protocol, hold it against the last released one, and generate its Go code
 	cd plugins/policyv1 && PATH="$(PROTO):$$PATH" && buf lint && buf breaking --against baseline.binpb && buf generate
@@ -107,6 +112,11 @@ ci: ## may it land? what continuous integration runs (eight minutes with empty c
 
 bin/retry-tests: $(wildcard integration/retry-tests/*.go)
 	go build -o $@ ./integration/retry-tests
+
+$(BENCHSTAT):
+	mkdir -p $(TOOLS) && part=$$(mktemp -d $@.XXXX) && \
+	GOBIN=$$part go install golang.org/x/perf/cmd/benchstat@$(PERF) && \
+	{ mv -T $$part $@ 2>/dev/null || rm -r $$part; } && [ -d $@ ]
 
 # Each is made in a folder of its own, and whoever comes second keeps what is there.
 $(LINT):
