@@ -72,41 +72,32 @@ func (n *node) value(v int64, t Time) int64 {
 	return v
 }
 
-// lowest returns the lowest value after any change within (from, to), where v is the value before
-// the subtree's first change. If there is no such change, it returns Forever.
-func (n *node) lowest(v int64, from, to Time) int64 {
-	lowest := int64(Forever)
-	for i := 0; i < n.n && n.at[i] < to; i++ {
-		switch {
-		case n.inner == nil && n.at[i] > from:
-			lowest = min(lowest, v+n.change[i])
-		case n.inner == nil || n.passed(i, from):
-		case n.at[i] > from && n.passed(i, to):
-			lowest = min(lowest, v+n.inner.low[i])
-		default:
-			lowest = min(lowest, n.inner.kids[i].lowest(v, from, to))
+// bounds lowers low and raises high to the values during [from, to), where v is the value before the
+// subtree's first change, and the value at from if that is before it.
+func (n *node) bounds(v int64, from, to Time, low, high *int64) {
+	i := 0
+	if n.inner == nil {
+		for ; i < n.n && n.at[i] <= from; i++ {
+			v += n.change[i]
 		}
+		*low, *high = min(*low, v), max(*high, v)
+		for ; i < n.n && n.at[i] < to; i++ {
+			v += n.change[i]
+			*low, *high = min(*low, v), max(*high, v)
+		}
+		return
+	}
+	for ; n.passed(i, from); i++ {
 		v += n.change[i]
 	}
-	return lowest
-}
-
-// highest is [node.lowest] for the highest value; if there is no such change, it returns -Forever.
-func (n *node) highest(v int64, from, to Time) int64 {
-	highest := -int64(Forever)
-	for i := 0; i < n.n && n.at[i] < to; i++ {
-		switch {
-		case n.inner == nil && n.at[i] > from:
-			highest = max(highest, v+n.change[i])
-		case n.inner == nil || n.passed(i, from):
-		case n.at[i] > from && n.passed(i, to):
-			highest = max(highest, v+n.inner.high[i])
-		default:
-			highest = max(highest, n.inner.kids[i].highest(v, from, to))
+	for first := true; i < n.n && (first || n.at[i] < to); i++ {
+		if !first && n.passed(i, to) {
+			*low, *high = min(*low, v+n.inner.low[i]), max(*high, v+n.inner.high[i])
+		} else {
+			n.inner.kids[i].bounds(v, from, to, low, high)
 		}
-		v += n.change[i]
+		v, first = v+n.change[i], false
 	}
-	return highest
 }
 
 // firstBelow returns the instant of the first change after from that leaves the value below need,
@@ -178,20 +169,27 @@ func (n *node) firstAtLeast(v int64, from Time, need int64) (Time, bool) {
 	return 0, false
 }
 
-// shift adds amount to the change at an instant. If the node has no room for a new change, shift
-// splits the node and returns its new right neighbour. A change that becomes 0 is removed, so the
-// node may be empty afterwards.
-func (n *node) shift(o *owner, at Time, amount int64) (right *node) {
+// shift raises the function by amount during [from, to): it adds amount to the change at from and, unless
+// to is Forever, subtracts it from that at to. If the node has no room for a new change, shift splits the node
+// and returns its new right neighbour. A change that becomes 0 is removed, so the node may be empty afterwards.
+func (n *node) shift(o *owner, from, to Time, amount int64) (right *node) {
 	if n.inner == nil {
-		return n.shiftLeaf(o, at, amount)
+		right = n.shiftLeaf(o, from, amount)
+		if to < Forever {
+			right = n.shiftEnd(o, right, to, amount)
+		}
+		return right
 	}
 	i := 0
-	for n.passed(i, at) {
+	for n.passed(i, from) {
 		i++
+	}
+	if to < Forever && n.passed(i, to) { // the ends are in different children
+		return n.shiftEnd(o, n.shift(o, from, Forever, amount), to, amount)
 	}
 	kid := n.inner.kids[i].own(o)
 	n.inner.kids[i] = kid
-	split := kid.shift(o, at, amount)
+	split := kid.shift(o, from, to, amount)
 	switch {
 	case kid.n == 0:
 		n.remove(i)
@@ -209,6 +207,25 @@ func (n *node) shift(o *owner, at Time, amount int64) (right *node) {
 		}
 	}
 	n.insert(i+1, split)
+	return right
+}
+
+// shiftEnd is the second half of [node.shift], after the first has returned right. Of the two at most one
+// splits the node: there is room then.
+func (n *node) shiftEnd(o *owner, right *node, to Time, amount int64) *node {
+	half := n
+	if right != nil && right.at[0] <= to {
+		half = right
+	}
+	var split *node
+	if half.inner == nil {
+		split = half.shiftLeaf(o, to, -amount)
+	} else {
+		split = half.shift(o, to, Forever, -amount)
+	}
+	if split != nil {
+		return split
+	}
 	return right
 }
 

@@ -59,12 +59,7 @@ func (r Rows) FreeAt(id RowID, t Time) int64 { return r.p.rows[id].free.value(t)
 
 // Bounds returns the least and the most that is free of the row during [from, to).
 func (r Rows) Bounds(id RowID, from, to Time) (low, high int64) {
-	free := &r.p.rows[id].free
-	at := free.value(from)
-	if free.root == nil {
-		return at, at
-	}
-	return min(at, free.root.lowest(free.base, from, to)), max(at, free.root.highest(free.base, from, to))
+	return r.p.rows[id].free.bounds(from, to)
 }
 
 // Overfull reports whether at some instant from t on more is taken of the row than it has.

@@ -1,5 +1,7 @@
 package profile
 
+import "math"
+
 // steps is a step function of time: the free amount of one resource on one slot. It is a base value
 // and a tree of changes ("at this instant the value rises or falls by so much"). A span is two
 // changes, however many others lie between them. Queries leave the tree as it is, and equal
@@ -27,20 +29,17 @@ func (s *steps) add(o *owner, from, to Time, amount int64) {
 		return
 	}
 	s.isAnswered = false
-	s.change(o, from, amount)
-	if to < Forever {
-		s.change(o, to, -amount)
-	}
+	s.change(o, from, to, amount)
 }
 
-// change adds amount to the change at an instant. Then it removes a root that is empty or has only
-// one child.
-func (s *steps) change(o *owner, at Time, amount int64) {
+// change adds amount to the change at an instant and, unless to is Forever, subtracts it from that at to. Then
+// it removes a root that is empty or has only one child.
+func (s *steps) change(o *owner, from, to Time, amount int64) {
 	if s.root == nil {
 		s.root = &node{owner: o}
 	}
 	s.root = s.root.own(o)
-	if right := s.root.shift(o, at, amount); right != nil {
+	if right := s.root.shift(o, from, to, amount); right != nil {
 		s.root = join(o, s.root, right)
 	}
 	for s.root != nil && s.root.n < 2 && (s.root.inner != nil || s.root.n == 0) {
@@ -67,11 +66,18 @@ func (s *steps) value(t Time) int64 {
 
 // min returns the lowest value during [from, to).
 func (s *steps) min(from, to Time) int64 {
-	v := s.value(from)
+	low, _ := s.bounds(from, to)
+	return low
+}
+
+// bounds returns the lowest and the highest value during [from, to), and that at from.
+func (s *steps) bounds(from, to Time) (low, high int64) {
 	if s.root == nil {
-		return v
+		return s.base, s.base
 	}
-	return min(v, s.root.lowest(s.base, from, to))
+	low, high = math.MaxInt64, math.MinInt64
+	s.root.bounds(s.base, from, to, &low, &high)
+	return low, high
 }
 
 // firstBelow returns the first instant, from or later, at which the value is less than need; false
@@ -122,7 +128,7 @@ func (s *steps) forget(o *owner, t Time) {
 		}
 		s.isAnswered = false
 		s.base += change
-		s.change(o, at, -change)
+		s.change(o, at, Forever, -change)
 	}
 }
 
@@ -130,12 +136,6 @@ func (s *steps) forget(o *owner, t Time) {
 // during [from, to).
 func (p *View) Bounds(id SlotID, from, to Time, low, high Vector) {
 	for k := range p.slots[id].free {
-		free := &p.slots[id].free[k]
-		at := free.value(from)
-		low[k], high[k] = at, at
-		if free.root != nil {
-			low[k], high[k] = min(at, free.root.lowest(free.base, from, to)), max(at,
-				free.root.highest(free.base, from, to))
-		}
+		low[k], high[k] = p.slots[id].free[k].bounds(from, to)
 	}
 }

@@ -42,7 +42,7 @@ func (p *View) addUp() {
 		for k := range s.free {
 			sum := &p.sums[k]
 			sum.base += s.free[k].base
-			s.free[k].root.each(func(at Time, change int64) { sum.change(p.owner, at, change) })
+			s.free[k].root.each(func(at Time, change int64) { sum.change(p.owner, at, Forever, change) })
 		}
 	}
 }
