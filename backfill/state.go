@@ -227,6 +227,11 @@ func (s *State) requeue(old, now *record) {
 // replan moves a job from the old record's place to the new one's, in the profile and in the index.
 // With mustFit, it returns an error and changes nothing if the job does not fit there.
 func (s *State) replan(old, now *record, mustFit bool) error {
+	if mustFit && s.slide(old, now) {
+		s.unlist(old)
+		s.list(now)
+		return nil
+	}
 	if old.placement != nil {
 		s.unplan(old)
 	}
@@ -242,6 +247,20 @@ func (s *State) replan(old, now *record, mustFit bool) error {
 		s.plan(now)
 	}
 	return nil
+}
+
+// slide is replan for a reservation that moves to an earlier start on its one slot, as most do that move
+// where there is one slot; it takes no more than two changes of the profile that are near each other. It
+// returns false and changes nothing if the job does not fit there, or does not move so.
+func (s *State) slide(old, now *record) bool {
+	if old.job != now.job || !old.reserves() || !now.reserves() || len(now.placement) != 1 ||
+		now.start >= old.start || now.end > old.end || !now.placement.Equal(old.placement) ||
+		now.job.Whole || now.job.Takes != nil || s.leasts > 0 || s.profile.Ends().Count() > 0 {
+		return false
+	}
+	at, set := now.placement[0], s.candidates[now.job.Candidates]
+	return set.Windows == nil && set.Has(at.Slot) && s.profile.Up(at.Slot) &&
+		s.profile.Slide(at, now.job.Request, old.start, old.end, now.start, now.end)
 }
 
 // sameSpan reports whether two records of a job occupy the same slots at the same time.

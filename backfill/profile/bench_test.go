@@ -55,6 +55,15 @@ func BenchmarkOneSlot(b *testing.B) {
 				p.Add(s.at, s.chunk, s.start, s.end)
 			}
 		})
+		b.Run(fmt.Sprintf("Slide/%d", n), func(b *testing.B) { // a second forward, and back
+			for i := 0; b.Loop(); i++ {
+				s := spans[i%len(spans)]
+				if p.Slide(s.at[0], s.chunk, s.start, s.end, s.start-1, s.end-1) {
+					p.Remove(s.at, s.chunk, s.start-1, s.end-1)
+					p.Add(s.at, s.chunk, s.start, s.end)
+				}
+			}
+		})
 		b.Run(fmt.Sprintf("Fits/%d", n), func(b *testing.B) {
 			r := profile.Request{Chunk: vec(1, 1), Nodes: 1, Duration: 36000, Candidates: all}
 			for i := 0; b.Loop(); i++ {

@@ -14,6 +14,7 @@
 //   - steps.go: the step function of one resource on one slot
 //   - node.go: the tree that stores the changes of a step function
 //   - profile.go: many slots, many resources, the five operations
+//   - slide.go: moving a span a little
 //   - sums.go: what is free on all slots together
 //   - fits.go: what is free on a slot, and whether a placement fits there
 //   - reach.go: with many slots, a lower bound for each that lets searches skip it

@@ -305,6 +305,32 @@ func profileIsTheModel(t *rapid.T, prepare func(*profile.Profile)) {
 			w.m.shift(s, 1)
 			w.m.spans = slices.Delete(w.m.spans, i, i+1)
 		},
+		"slide": func(t *rapid.T) {
+			w := one(t)
+			if len(w.m.spans) == 0 {
+				t.Skip("there are no spans")
+			}
+			i := rapid.IntRange(0, len(w.m.spans)-1).Draw(t, "span")
+			s := w.m.spans[i]
+			next := s
+			next.start = s.start - between(t, 1, 15, "earlier")
+			next.end = min(s.end, next.start+s.end-s.start+between(t, -2, 2, "longer"))
+			if len(s.at) != 1 || next.start < w.m.now || next.start >= next.end ||
+				w.m.ends[s.at[0].Slot] != profile.Forever {
+				t.Skip("it does not slide")
+			}
+			least, _ := w.m.bounds(s.at[0].Slot, next.start, min(next.end, s.start))
+			fits := true
+			for k, n := range s.chunk {
+				fits = fits && (n == 0 || least[k] >= n*int64(s.at[0].Count))
+			}
+			require.Equal(t, fits, w.p.Slide(s.at[0], s.chunk, s.start, s.end, next.start, next.end))
+			if fits {
+				w.m.shift(s, 1)
+				w.m.shift(next, -1)
+				w.m.spans[i] = next
+			}
+		},
 		"lead": func(t *rapid.T) {
 			w := one(t)
 			b := begin{

@@ -208,8 +208,11 @@ func (p *Profile) shift(at Placement, chunk Vector, start, end Time, sign int64)
 // shiftSpan is [steps.add], but if the span begins at the origin past or earlier, it changes the
 // base value instead of adding a change at start, which would never be dropped.
 func (s *steps) shiftSpan(o *owner, past, start, end Time, amount int64) {
-	if start > past {
+	switch {
+	case start > past:
 		s.add(o, start, end, amount)
+		return
+	case end <= past:
 		return
 	}
 	s.isAnswered = false
