@@ -9,17 +9,9 @@ import (
 // part of a plan in one pass and does not look at the list meanwhile. So changes are collected and
 // merged into the list at once, before it is read next.
 type calendar struct {
-	jobs    []planned
-	changes []planChange // not merged into jobs yet
-	size    int          // number of jobs once they are
-	merged  []planned    // buffer of merge
-}
-
-// planChange is a job that joined the calendar, or left it.
-type planChange struct {
-	planned
-	number int32 // of the change among those that were not merged yet
-	joined bool
+	jobs         []planned
+	joined, left []planned // not merged into jobs yet; a policy that goes by start changes both nearly in order
+	merged       []planned // buffer of merge
 }
 
 // compare compares by time, then in order of jobs.
@@ -31,19 +23,13 @@ func (p planned) compare(o planned) int {
 }
 
 // Len returns the number of jobs.
-func (c *calendar) Len() int { return c.size }
+func (c *calendar) Len() int { return len(c.jobs) + len(c.joined) - len(c.left) }
 
 // Set adds a job that is not planned for any time.
-func (c *calendar) Set(p planned) {
-	c.changes = append(c.changes, planChange{p, int32(len(c.changes)), true})
-	c.size++
-}
+func (c *calendar) Set(p planned) { c.joined = append(c.joined, p) }
 
 // Delete removes a job at its planned start.
-func (c *calendar) Delete(p planned) {
-	c.changes = append(c.changes, planChange{p, int32(len(c.changes)), false})
-	c.size--
-}
+func (c *calendar) Delete(p planned) { c.left = append(c.left, p) }
 
 // Min returns the first job; false if there is none.
 func (c *calendar) Min() (planned, bool) {
@@ -67,40 +53,75 @@ func (c *calendar) Scan(yield func(planned) bool) {
 // Copy returns an independent copy.
 func (c *calendar) Copy() *calendar {
 	c.merge()
-	return &calendar{jobs: slices.Clone(c.jobs), size: c.size}
+	return &calendar{jobs: slices.Clone(c.jobs)}
 }
 
 // merge brings the changes into the list. It touches only the part of the list that lies between
 // the first change and the last. Until it is called, reading the calendar writes to it.
 func (c *calendar) merge() {
-	if len(c.changes) == 0 {
+	joined, left := c.joined, c.left
+	if len(joined) == 0 && len(left) == 0 {
 		return
 	}
-	slices.SortFunc(c.changes, func(a, b planChange) int {
-		if a.at != b.at { // mostly
-			return cmp.Compare(a.at, b.at)
+	slices.SortFunc(joined, planned.compare)
+	slices.SortFunc(left, planned.compare)
+	out, first, next := c.merged[:0], -1, 0
+	for len(joined) > 0 || len(left) > 0 {
+		var job planned // the next one of which something changes
+		if len(left) == 0 || len(joined) > 0 && joined[0].compare(left[0]) < 0 {
+			job = joined[0]
+		} else {
+			job = left[0]
 		}
-		return cmp.Or(Compare(a.job, b.job), cmp.Compare(a.number, b.number))
-	})
-	from, _ := slices.BinarySearchFunc(c.jobs, c.changes[0].planned, planned.compare)
-	out, next := c.merged[:0], from
-	for i := 0; i < len(c.changes); {
-		// Of the changes of one job at one time, the last counts.
-		last := c.changes[i]
-		for i++; i < len(c.changes) && c.changes[i].compare(last.planned) == 0; i++ {
-			last = c.changes[i]
+		come, gone := run(joined, job), run(left, job)
+		joined, left = joined[len(come):], left[len(gone):]
+		at := next + before(c.jobs[next:], job)
+		if first < 0 {
+			first, next = at, at
 		}
-		at, found := slices.BinarySearchFunc(c.jobs[next:], last.planned, planned.compare)
-		out = append(out, c.jobs[next:next+at]...)
-		if next += at; found {
-			next++
-		}
-		if last.joined {
-			out = append(out, last.planned)
+		out = append(out, c.jobs[next:at]...)
+		present := run(c.jobs[at:], job) // at most one
+		next = at + len(present)
+		switch stay := len(present) + len(come) - len(gone); {
+		case stay > 0 && len(gone) == 0:
+			out = append(out, job)
+		case stay > 0:
+			out = append(out, remaining(slices.Concat(present, come), gone))
 		}
 	}
-	c.jobs = slices.Replace(c.jobs, from, next, out...)
-	c.merged = out
-	clear(c.changes)
-	c.changes = c.changes[:0]
+	c.jobs = slices.Replace(c.jobs, first, next, out...)
+	clear(c.joined)
+	clear(c.left)
+	c.merged, c.joined, c.left = out, c.joined[:0], c.left[:0]
+}
+
+// run returns the part at the front of a sorted list that is of the given job at its time.
+func run(changes []planned, job planned) []planned {
+	n := 0
+	for n < len(changes) && changes[n].compare(job) == 0 {
+		n++
+	}
+	return changes[:n]
+}
+
+// remaining returns the one that came and has not gone, and changes the list. All are of one job at one
+// time, but each may be another version of it, as when the job is edited.
+func remaining(come, gone []planned) planned {
+	for _, p := range gone {
+		if i := slices.Index(come, p); i >= 0 {
+			come = slices.Delete(come, i, i+1)
+		}
+	}
+	return come[0]
+}
+
+// before returns how many jobs at the front of the list come before the given one. It looks near the front
+// first: changes that are merged in order mostly lie close together.
+func before(jobs []planned, job planned) int {
+	end := 1
+	for end <= len(jobs) && jobs[end-1].compare(job) < 0 {
+		end *= 2
+	}
+	i, _ := slices.BinarySearchFunc(jobs[end/2:min(end, len(jobs))], job, planned.compare)
+	return end/2 + i
 }
