@@ -140,7 +140,7 @@ func (e *entry) follow(other *entry) {
 // until returns the end of the time in which room on a slot or in a row may help the job to start
 // earlier: its planned end; its planned start on a single slot, unless too much may be taken of a row.
 func (e *entry) until() backfill.Time {
-	if e.shape.on == noSlot || e.Takes != nil {
+	if s := e.shape; s.on == noSlot || s.request.Takes != nil { // the job itself is rarely in a cache
 		return e.end
 	}
 	return e.start

@@ -287,12 +287,19 @@ func (s *shape) grown(noted int) ([]growth, bool) {
 // after returns the first growth in the list with a number above noted; the zero growth if there is
 // none.
 func after(row []growth, noted int) growth {
-	if n := len(row); n > 1 && row[n-2].number <= noted { // mostly it is the last
-		row = row[n-1:]
+	low, high := 0, len(row)
+	if high > 1 && row[high-2].number <= noted { // mostly it is the last
+		low = high - 1
 	}
-	i, _ := slices.BinarySearchFunc(row, noted+1, func(g growth, number int) int { return g.number - number })
-	if i == len(row) {
+	for low < high { // by hand, as jobs ask this more often than anything else
+		if i := (low + high) / 2; row[i].number <= noted {
+			low = i + 1
+		} else {
+			high = i
+		}
+	}
+	if low == len(row) {
 		return growth{}
 	}
-	return row[i]
+	return row[low]
 }
