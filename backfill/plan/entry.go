@@ -16,6 +16,7 @@ type entry struct {
 	tried      int           // growths of the shape at the last search in vain; -1: there was no search yet
 	start, end backfill.Time // planned
 	from, to   backfill.Time
+	earliest   backfill.Time // the job may not start before, whatever its window
 
 	*backfill.Job
 	key float64 // in the queue's order
@@ -32,7 +33,7 @@ func (p *Plan) entry(j *backfill.Job, at backfill.Placement, start, from backfil
 	}
 	return &entry{
 		shape: s, noted: s.noted, tried: tried, start: start, end: start + j.Estimate, from: from, to: start,
-		Job: j, key: p.c.State().Key(j.ID), at: at,
+		earliest: j.NotBefore(-backfill.Forever), Job: j, key: p.c.State().Key(j.ID), at: at,
 	}
 }
 
@@ -161,7 +162,7 @@ func (e *entry) widen(from, to backfill.Time) {
 // try looks for the job's earliest start in its window, the starts that may be possible, and before
 // limit; ok is false if there is none. It narrows the window to the starts that remain possible.
 func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backfill.Placement, ok bool) {
-	e.from = e.NotBefore(max(e.from, p.c.Now()))
+	e.from = max(e.from, p.c.Now(), e.earliest)
 	limit = min(limit, e.to)
 	if e.from >= limit {
 		return 0, nil, false
@@ -173,9 +174,9 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 		}
 	} else {
 		request := e.shape.request
-		request.Duration = e.Estimate
+		request.Duration = e.lasts()
 		start, ok = p.c.State().Profile().EarliestAhead(request, e.start, e.from, limit)
-		if at = e.at; ok && e.Takes != nil { // its own place may be in a row of which too much is taken
+		if at = e.at; ok && request.Takes != nil { // its own place may be in a row of which too much is taken
 			start, at, ok = p.c.Fast().EarliestBefore(e.Job, start, limit)
 		}
 	}

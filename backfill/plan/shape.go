@@ -24,6 +24,7 @@ type shape struct {
 	// The first settled growths help no job any more, and fresh covers all later ones.
 	settled int
 	fresh   growth
+	asked   span // the last answer of since: many jobs have looked together
 
 	// The indices of the jobs in the plan, ascending. Entry i of until is the end of the time in
 	// which a growth may help one of the first i+1 of them. It stays an upper bound, as jobs only
@@ -87,7 +88,7 @@ func (p *Plan) met(i int) {
 		if n > 0 {
 			before = s.met[n-1].index
 		}
-		if !e.Early(p.c.Now()) { // else it may lack a start at which others have one
+		if p.c.Now() >= e.earliest { // else it may lack a start at which others have one
 			s.met = append(s.met[:n], metJob{i, lasts})
 		}
 	}
@@ -267,8 +268,19 @@ func (s *shape) since(noted int) (from, to backfill.Time) {
 	if noted <= s.settled { // mostly: no job was tried since
 		return s.fresh.from, s.fresh.to
 	}
+	if s.asked.after == noted && s.asked.last == s.noted {
+		return s.asked.from, s.asked.to
+	}
 	from = after(s.earliest, noted).from
-	return from, max(from, after(s.latest, noted).to)
+	to = max(from, after(s.latest, noted).to)
+	s.asked = span{noted, s.noted, from, to}
+	return from, to
+}
+
+// span covers the growths with numbers above after, up to last.
+type span struct {
+	after, last int
+	from, to    backfill.Time
 }
 
 // maxLast is how many growths a shape remembers one by one.

@@ -326,36 +326,37 @@ func (p *View) earliestOn(id SlotID, r *Request, chunks int, from, limit Time) (
 // are given.
 func (p *View) earliestIn(resources []steps, id SlotID, r *Request, chunks int, from, limit Time) (Time, bool) {
 	start := from
-	for start < limit {
-		blocked := false
-		for k, need := range r.Chunk {
-			need *= int64(chunks)
-			if need == 0 {
-				continue
-			}
-			free := &resources[k]
-			if start+1 >= limit && free.value(start) < need {
-				return 0, false
-			}
-			// No start up to the last short instant can do, as the request would last until then.
-			short, found := free.lastBelow(start, p.end(r, id, start), need)
-			if !found {
-				continue
-			}
-			if short+1 >= limit {
-				return 0, false
-			}
-			again, found := free.nextAtLeast(short, need)
-			if !found || again >= limit {
-				return 0, false
-			}
-			start, blocked = again, true
+	// Resources are asked in turn until each has enough from the start on that the last of them needed.
+	for k, enough := 0, 0; enough < len(r.Chunk); k++ {
+		if k == len(r.Chunk) {
+			k = 0
 		}
-		if !blocked {
-			return start, true
+		enough++
+		need := r.Chunk[k] * int64(chunks)
+		if need == 0 {
+			continue
+		}
+		free := &resources[k]
+		if start+1 >= limit && free.value(start) < need {
+			return 0, false
+		}
+		// No start up to the last short instant can do, as the request would last until then.
+		end := p.end(r, id, start)
+		short, found := free.lastBelow(start, end, need)
+		if !found {
+			continue
+		}
+		if short+1 >= limit {
+			return 0, false
+		}
+		if start, found = free.nextAtLeast(short, need); !found || start >= limit {
+			return 0, false
+		}
+		if enough = 0; p.end(r, id, start) <= end { // as ever if a job moves a little
+			enough = 1
 		}
 	}
-	return 0, false
+	return start, start < limit
 }
 
 // hosts reports whether the given number of chunks is free on the slot during [start, end).
