@@ -109,27 +109,33 @@ func (f Fast) StartableBeside(tries int) iter.Seq2[*Job, Arrangement] {
 }
 
 // EarliestBeside returns the job's earliest start that is not before notBefore, as if it had no
-// reservation, once others' reservations were moved to other slots at their same starts; and an
-// arrangement. It knows only pools in which that is a question of sums: all slots are candidates of all
-// jobs that wait, and chunks are of one cpu and of nothing else. For others ok is false.
-func (f Fast) EarliestBeside(j *Job, notBefore Time) (start Time, a Arrangement, ok bool) {
+// reservation, once others' reservations were moved to other slots at their same starts;
+// [Fast.Beside] says how. It knows only pools in which that is a question of sums: all slots are candidates
+// of all jobs that wait, and chunks are of one cpu and of nothing else. For others ok is false.
+func (f Fast) EarliestBeside(j *Job, notBefore Time) (start Time, ok bool) {
 	c := f.c
 	r := c.s.jobs.Find(j.ID)
 	if len(c.s.slots) == 1 || r == nil || !c.s.divisible() {
-		return 0, a, false
+		return 0, false
 	}
-	placed := false
 	c.without(r, func() {
 		start, ok = profile.SumsOf(&c.s.profile.View).Earliest(j.Total(), j.Estimate, j.NotBefore(notBefore), Forever)
-		if ok {
-			a.At, placed = c.s.profile.Place(c.s.Request(j), start)
-		}
 	})
-	if !ok || placed {
-		return start, a, ok
+	return start, ok
+}
+
+// Beside returns an arrangement for the job at a start that [Fast.EarliestBeside] returned. Others move only
+// if the job has no place without that.
+func (f Fast) Beside(j *Job, start Time) (a Arrangement, ok bool) {
+	c := f.c
+	r := c.s.jobs.Find(j.ID)
+	if r == nil {
+		return a, false
 	}
-	a, ok = c.arrangeAll(r, start)
-	return start, a, ok
+	if c.without(r, func() { a.At, ok = c.s.profile.Place(c.s.Request(j), start) }); ok {
+		return a, true
+	}
+	return c.arrangeAll(r, start)
 }
 
 // divisible reports whether each job that waits fits wherever the sums have room for it, if others move:

@@ -80,19 +80,15 @@ func (p *View) Place(r Request, start Time) (Placement, bool) {
 		}
 		return Placement{{Slot: id, Count: r.Nodes}}, true
 	}
-	hosts, total := p.hosts(r, start)
-	p.found = hosts
-	if total < r.Nodes {
+	hosts := p.hosts(r, start)
+	p.found = hosts.hosts
+	switch {
+	case hosts.chunks < r.Nodes:
 		return nil, false
+	case r.Nodes == 1:
+		return p.slots[hosts.hosts[0].id].single, true
 	}
-	if r.Nodes == 1 {
-		return p.slots[p.rule.first(hosts).id].single, true
-	}
-	slices.SortFunc(hosts, func(a, b host) int { return p.rule.compare(&a, &b) })
-	if p.rule == Spread {
-		return spread(hosts, r.Nodes), true
-	}
-	return fill(hosts, r.Nodes), true
+	return hosts.placement(), true
 }
 
 // HasPlace reports whether the request fits at start. It costs less than [View.Place], as it ends with
@@ -161,19 +157,19 @@ func (p *View) PlaceOn(r Request, slots []SlotID, start Time) (Placement, bool) 
 	return p.slots[best.id].single, true
 }
 
-// hosts returns the candidates that can take a chunk at start, and how many chunks they can take
-// together, at most r.Nodes. It leaves out idle candidates that the rule would not choose. The list
-// is valid until the next query.
-func (p *View) hosts(r Request, start Time) (hosts []host, total int) {
-	hosts = p.found[:0]
+// hosts returns the candidates of which the rule takes some for a request at start, with less room than
+// that only if it does not fit. It leaves out idle candidates that the rule would not choose. The choice is
+// valid until the next query.
+func (p *View) hosts(r Request, start Time) choice {
+	hosts := choice{rule: p.rule, nodes: r.Nodes, hosts: p.found[:0]}
 	x := p.reach(&r, start)
 	if x == nil {
 		for i := range r.Candidates.Slots {
 			if h, ok := p.host(&r, i, start); ok {
-				hosts, total = append(hosts, h), total+min(h.chunks, r.Nodes-total)
+				hosts.add(&h)
 			}
 		}
-		return hosts, total
+		return hosts
 	}
 	busy := x.upTo(start, p.looked[:0])
 	n := 0
@@ -188,12 +184,12 @@ func (p *View) hosts(r Request, start Time) (hosts []host, total int) {
 	p.looked = p.firstIdle(x, r.Nodes, busy[:n]) // r.Nodes are enough: each takes at least one chunk
 	for _, i := range p.looked {
 		if h, ok := p.host(&r, int(i), start); ok {
-			hosts, total = append(hosts, h), total+min(h.chunks, r.Nodes-total)
+			hosts.add(&h)
 		} else {
 			p.tighten(x, i)
 		}
 	}
-	return hosts, total
+	return hosts
 }
 
 // host returns the request's i-th candidate as a [host]; false if it cannot take a chunk at start.
@@ -252,17 +248,6 @@ func (h *host) leaves(left, total int64) {
 	if total > 0 && compareFractions(left, total, h.left, h.total) < 0 {
 		h.left, h.total = left, total
 	}
-}
-
-// first returns the host that the rule prefers most.
-func (r Rule) first(hosts []host) *host {
-	first := &hosts[0]
-	for i := range hosts[1:] {
-		if h := &hosts[1+i]; r.compare(h, first) < 0 {
-			first = h
-		}
-	}
-	return first
 }
 
 // compare returns a negative number if the rule prefers host a, and a positive one if it prefers b.

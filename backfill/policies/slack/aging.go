@@ -60,11 +60,14 @@ func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
 			continue
 		}
 		if p.replace {
-			if start, a, ok := c.Fast().EarliestBeside(j, c.Now()); ok {
-				if start < planned {
-					c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
+			if start, ok := c.Fast().EarliestBeside(j, c.Now()); ok {
+				if start >= planned {
+					continue
 				}
-				continue
+				if a, ok := c.Fast().Beside(j, start); ok {
+					c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
+					continue
+				}
 			}
 		}
 		if start, at, ok := c.Earliest(j, c.Now()); ok && start < planned {

@@ -186,10 +186,14 @@ func (p policy) reserve(c *backfill.Cycle, j *backfill.Job, later backfill.Time)
 // reserveBeside makes a job's reservation where the sums of the pool say when it may start, and reports
 // whether it did.
 func reserveBeside(c *backfill.Cycle, j *backfill.Job, soonest, later backfill.Time) bool {
-	start, a, ok := c.Fast().EarliestBeside(j, soonest)
+	start, ok := c.Fast().EarliestBeside(j, soonest)
 	if ok && later > 0 {
-		start, a, ok = c.Fast().EarliestBeside(j, start+later)
+		start, ok = c.Fast().EarliestBeside(j, start+later)
 	}
+	if !ok {
+		return false
+	}
+	a, ok := c.Fast().Beside(j, start)
 	if ok {
 		c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
 	}

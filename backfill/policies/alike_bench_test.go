@@ -1,0 +1,64 @@
+package policies_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/condor-backfill/condor-backfill/backfill"
+	"github.com/condor-backfill/condor-backfill/backfill/profile"
+)
+
+// BenchmarkPlanManySlots measures arrivals that are promised a start, one a round, on a full pool of slots
+// that are all alike, or of five kinds. Twice as many jobs run as there are slots, and half as many wait
+// when it begins; a job has up to 32 chunks of one cpu.
+func BenchmarkPlanManySlots(b *testing.B) {
+	for _, policy := range []string{"slack", "conservative"} {
+		for _, slots := range []int{100, 1000, 10000} {
+			for _, kinds := range []int{1, 5} {
+				b.Run(fmt.Sprintf("policy=%s/slots=%d/kinds=%d", policy, slots, kinds), func(b *testing.B) {
+					planManySlots(b, policy, slots, kinds)
+				})
+			}
+		}
+	}
+}
+
+func planManySlots(b *testing.B, policy string, slots, kinds int) {
+	b.Helper()
+	h := hostBench(b, backfill.NewState([]string{"cpus"}, profile.ByRank), policy)
+	r, all := backfill.Round{}, backfill.Candidates{}
+	for i := range slots {
+		all.Slots = append(all.Slots, backfill.SlotID(i))
+		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot%05d", i), Capacity: v(int64(32 + 8*(i%kinds))),
+		}})
+	}
+	r.Candidates = []backfill.CandidateSet{{Candidates: all}}
+	n := 0
+	arrive := func(nodes int) {
+		e := submission(backfill.JobID(1+n), r.Now, a{backfill.Time(600 + 37*(n%500)), v(1)})
+		e.Job.Nodes = nodes
+		r.Events = append(r.Events, e)
+		n++
+	}
+	decide := func() {
+		_, err := h.Decide(b.Context(), r)
+		require.NoError(b, err)
+		r = backfill.Round{Now: r.Now + 1}
+	}
+	for range 2 * slots {
+		arrive(16 + 4*(kinds-1)/2)
+	}
+	decide()
+	sizes := []int{1, 1, 4, 1, 32, 8, 1, 16}
+	for i := range slots / 2 {
+		arrive(sizes[i%len(sizes)])
+	}
+	decide()
+	for b.Loop() {
+		arrive(sizes[n%len(sizes)])
+		decide()
+	}
+}
