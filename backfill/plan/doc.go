@@ -31,6 +31,7 @@
 //
 //   - plan.go: the list of jobs, and how the cycle's events change it
 //   - entry.go: one job, its window, and the search for an earlier start
+//   - grown.go: what the last growths of a shape have for a job
 //   - shape.go: jobs with equal requests, the growths that may help them, and which of them may
 //     narrow the window of which
 //   - depth.go: who enters the plan, and the starts of those beyond its depth

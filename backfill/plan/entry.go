@@ -58,7 +58,8 @@ func byStart(a, b *entry) int {
 // come is look for a pass that comes to the job at index i. Most jobs have no window. Those are not
 // met, as they would hardly narrow the windows of jobs behind them, which lack the same growths.
 func (p *Plan) come(i int) bool {
-	if !p.jobs[i].open(p.c.Now()) {
+	e := p.jobs[i]
+	if e.shape.on == noSlot && p.passed(e) || !e.open(p.c.Now()) {
 		return false
 	}
 	p.met(i)
@@ -191,8 +192,8 @@ func (p *Plan) try(e *entry, limit backfill.Time) (start backfill.Time, at backf
 func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.Placement, bool) {
 	from := e.from
 	if e.tried >= 0 {
-		if grown, known := e.shape.grown(e.tried); known && !slices.ContainsFunc(grown, inRow) {
-			if from = p.earliestOn(e, grown, limit); from == limit {
+		if first, known := e.shape.unseen(e.tried); known && e.shape.rowGrown <= e.tried {
+			if from = p.earliestOn(e, first, limit); from == limit {
 				return 0, nil, false
 			}
 			if e.Nodes == 1 && !e.Whole && e.Takes == nil { // the one chunk fits there
@@ -210,45 +211,6 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 		}
 	}
 	return p.c.Fast().EarliestBefore(e.Job, from, limit)
-}
-
-// earliestOn returns the first start before limit at which a chunk of the job can run on one of the
-// slots in grown, where room was given back; limit if there is none. If the job takes a bundle, the
-// chunk is the whole slot, and neither the bundle's other slots nor its windows are looked at. Rows are
-// not looked at either: the job's own place takes of them.
-func (p *Plan) earliestOn(e *entry, grown []growth, limit backfill.Time) backfill.Time {
-	request := e.shape.request
-	request.Nodes, request.Whole, request.Duration, request.Takes = 1, false, e.Estimate, nil
-	if e.Whole && e.Unestimated {
-		request.Duration = 1 // the bundle may end before the slot
-	}
-	var slot [1]backfill.SlotID
-	var windows [1][]backfill.Window
-	var least [1]backfill.Vector
-	one, all := backfill.Candidates{Slots: slot[:]}, request.Candidates
-	if all.Windows != nil && !e.Whole {
-		one.Windows = windows[:]
-	}
-	if all.Least != nil {
-		one.Least = least[:]
-	}
-	request.Candidates = &one
-	for _, g := range grown {
-		from := max(e.from, g.from-e.Estimate+1)
-		if from >= limit {
-			continue
-		}
-		until := backfill.Forever
-		if slices.ContainsFunc(e.at, func(own backfill.Chunks) bool { return own.Slot == g.slot }) {
-			until = e.start // from then on a chunk uses the job's own place
-		}
-		slot[0], request.Chunk = g.slot, p.c.State().Chunk(e.Job, g.slot)
-		windows[0], least[0] = all.Of(g.slot), all.LeastOn(g.slot)
-		if start, ok := p.c.State().Profile().EarliestAhead(request, until, from, limit); ok {
-			limit = start
-		}
-	}
-	return limit
 }
 
 // move reserves the given start and placement for the job. The room that it leaves may let others

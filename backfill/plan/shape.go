@@ -19,8 +19,11 @@ type shape struct {
 	noted   int // number of growths so far
 	// The growths that begin before all later ones, and those that end after all later ones.
 	earliest, latest []growth
-	// The last growths, at most maxLast; only if on is noSlot.
-	last []growth
+	// The last growths, at most maxLast, and what they offer, block by block; only if on is noSlot.
+	last   []remembered
+	blocks []offer
+	// The number of the last growth that is room in a row; 0: there was none.
+	rowGrown int
 	// The first settled growths help no job any more, and fresh covers all later ones.
 	settled int
 	fresh   growth
@@ -132,9 +135,6 @@ func (p *Plan) grow(at backfill.Chunks, leaver *backfill.Job, from, to backfill.
 // anyRow is the slot of a growth that is room in a row: it helps on any slot.
 const anyRow backfill.SlotID = -2
 
-// inRow reports whether a growth is room that was given back in a row.
-func inRow(g growth) bool { return g.slot == anyRow }
-
 // growRow notes, like [Plan.grow], what was given back of a row, in every shape that it may help: at most
 // the amount of the take, by all who left together. Of a row of which too much was taken, no amount that
 // is free now is too little: a job's own place may have been a part of that.
@@ -209,11 +209,11 @@ func (s *shape) note(g growth, now backfill.Time) {
 	s.fresh.from, s.fresh.to = min(s.fresh.from, g.from), max(s.fresh.to, g.to)
 	s.noted++
 	g.number = s.noted
+	if g.slot == anyRow {
+		s.rowGrown = s.noted
+	}
 	if s.on == noSlot {
-		if len(s.last) == maxLast {
-			s.last = slices.Delete(s.last, 0, maxLast/2)
-		}
-		s.last = append(s.last, g)
+		s.remember(g)
 	}
 	if len(s.latest) > 0 && s.latest[0].to <= now {
 		s.latest = s.latest[:0]
@@ -281,19 +281,6 @@ func (s *shape) since(noted int) (from, to backfill.Time) {
 type span struct {
 	after, last int
 	from, to    backfill.Time
-}
-
-// maxLast is how many growths a shape remembers one by one.
-const maxLast = 512
-
-// grown returns the growths after the first noted ones. It returns false if the shape does not
-// remember that many.
-func (s *shape) grown(noted int) ([]growth, bool) {
-	n := s.noted - noted
-	if n > len(s.last) {
-		return nil, false
-	}
-	return s.last[len(s.last)-n:], true
 }
 
 // after returns the first growth in the list with a number above noted; the zero growth if there is

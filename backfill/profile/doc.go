@@ -17,6 +17,7 @@
 //   - slide.go: moving a span a little
 //   - sums.go: what is free on all slots together
 //   - fits.go: what is free on a slot, and whether a placement fits there
+//   - room.go: for how long a slot has room around a span of time
 //   - reach.go: with many slots, a lower bound for each that lets searches skip it
 //   - idle.go: slots that are free for all time, and which of them the placement rule prefers
 //   - earliest.go: the earliest start on many slots

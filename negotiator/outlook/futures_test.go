@@ -134,10 +134,14 @@ func TestOthersArriveAgain(t *testing.T) {
 	}
 }
 
-// BenchmarkFutures plays futures of 1,000 jobs that wait for 100 slots: 32 under easy, and one under
-// conservative, which plans all jobs anew whenever one ends early.
+// BenchmarkFutures plays futures of 1,000 jobs that wait for 100 slots, on as many processors as there are:
+// under easy, and under conservative, which plans all jobs anew whenever one ends early.
 func BenchmarkFutures(b *testing.B) {
-	for policy, count := range map[string]int{"easy": 32, "conservative": 1} {
+	for _, futures := range []struct {
+		policy string
+		count  int
+	}{{"easy", 32}, {"conservative", 1}, {"conservative", 32}} {
+		policy, count := futures.policy, futures.count
 		b.Run(fmt.Sprintf("%s/%d", policy, count), func(b *testing.B) {
 			c := configured(b, policy, "fcfs")
 			c.Estimates = estimators(b, policy, estimate.Settings{All: "combined"})
