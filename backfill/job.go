@@ -35,10 +35,10 @@ type Job struct {
 	// Limit is the run time at which the job is killed; 0: the same as
 	// Estimate.
 	Limit Time
-	// Correction is what is expected of the job once it has outlived what was predicted.
-	Correction Correction
 	// Candidates is the ID of the job's candidate set.
 	Candidates int
+	// Correction is what is expected of the job once it has outlived what was predicted.
+	Correction Correction
 	// Unestimated marks a job that came without an estimate and got the
 	// configured default.
 	Unestimated bool

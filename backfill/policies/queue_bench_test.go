@@ -28,6 +28,9 @@ type ending struct {
 	job backfill.JobID
 }
 
+// alikeRequest is what jobs that are alike share, as those of an autocluster do.
+var alikeRequest = v(4, 2048)
+
 // job returns the next job. They are alike, or differ in their estimates and a little in their
 // cpus, or no two ask for the same.
 func (q *longQueue) job(now backfill.Time) *backfill.Job {
@@ -35,7 +38,7 @@ func (q *longQueue) job(now backfill.Time) *backfill.Job {
 	i := int64(q.jobs)
 	j := &backfill.Job{
 		ID: backfill.JobID(i), Submit: now, Position: backfill.QueuePosition{Cluster: i}, Nodes: 1,
-		Request: v(4, 2048), Estimate: 3600,
+		Request: alikeRequest, Estimate: 3600,
 	}
 	if q.differ != "nothing" {
 		j.Request = v(1+i*31%16, 2048)
