@@ -121,14 +121,16 @@ func benchmarkPool(b *testing.B, p *classadtest.Pool) {
 	}
 	b.Run("parse/lines", parse(p.ParseLines))
 	b.Run("parse/brackets", parse(p.ParseBrackets))
-	b.Run("unparse", func(b *testing.B) {
-		b.SetBytes(int64(bytes))
-		for b.Loop() {
-			for _, slot := range slots {
-				_ = slot.String()
+	for name, style := range map[string]classad.Style{"unparse": classad.Brackets, "unparse/lines": classad.Lines} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(bytes))
+			for b.Loop() {
+				for _, slot := range slots {
+					_ = slot.Format(style)
+				}
 			}
-		}
-	})
+		})
+	}
 	pairs := func(do func(job, slot *classad.ClassAd)) func(*testing.B) {
 		return func(b *testing.B) {
 			b.Helper()

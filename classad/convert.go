@@ -39,7 +39,7 @@ func appendText(b []byte, v Value) []byte {
 	case AbsTime, RelTime:
 		return appendTime(b, v)
 	default:
-		return v.append(b)
+		return v.append(b, ast.Canonical)
 	}
 }
 

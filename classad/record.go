@@ -40,6 +40,8 @@ type shape struct {
 	// negative, else at its complement in shared. Without places all values are in the record.
 	places []int32
 	shared []Value
+
+	order order // in which ads are printed
 }
 
 const fewestSlots = 8
@@ -112,7 +114,10 @@ func (s *shape) hidesScopes() bool { return s != nil && s.hides }
 // sharing returns a shape with the same names, for records that share these values; see [shape] for
 // places.
 func (s *shape) sharing(places []int32, shared []Value) *shape {
-	return &shape{names: s.names, slots: s.slots, hides: s.hides, places: places, shared: shared}
+	narrow := &shape{names: s.names, slots: s.slots, hides: s.hides, places: places, shared: shared}
+	narrow.order.brackets.Store(s.order.brackets.Load())
+	narrow.order.lines.Store(s.order.lines.Load())
+	return narrow
 }
 
 // record holds the attributes of an ad: for each name of the shape a value or an unevaluated

@@ -198,18 +198,23 @@ func (v Value) Ad() (*ClassAd, bool) {
 
 // String returns the canonical printed form: integers in decimal, reals as %1.15E, strings in
 // quotes, the contents of lists and ads as unevaluated expressions.
-func (v Value) String() string { return string(v.append(nil)) }
+func (v Value) String() string { return string(v.append(nil, ast.Canonical)) }
 
-func (v Value) append(b []byte) []byte {
+// append appends the printed form in the style [ast.Canonical] or [ast.Line].
+func (v Value) append(b []byte, style ast.Style) []byte {
 	switch v.kind {
 	case List:
-		return v.list().append(b)
+		return v.list().append(b, style)
 	case Boolean:
 		return strconv.AppendBool(b, v.bits != 0)
 	case Integer:
 		return strconv.AppendInt(b, v.asInt(), 10)
+	case Real:
+		return ast.AppendReal(b, v.asReal(), style)
+	case String:
+		return ast.AppendString(b, v.str(), style)
 	default:
-		return ast.Append(b, v.tree(), ast.Canonical)
+		return ast.Append(b, v.tree(), style)
 	}
 }
 
@@ -318,16 +323,16 @@ func (l *list) in(ev *evaluator, i int, f *frame) Value {
 	return v
 }
 
-func (l *list) append(b []byte) []byte {
+func (l *list) append(b []byte, style ast.Style) []byte {
 	if l.written != nil {
-		return ast.Append(b, l.written.tree, ast.Canonical)
+		return ast.Append(b, l.written.tree, style)
 	}
 	b = append(b, "{ "...)
 	for i, v := range l.values {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = v.append(b)
+		b = v.append(b, style)
 	}
 	return append(b, " }"...)
 }

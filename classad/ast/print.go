@@ -1,9 +1,8 @@
 package ast
 
 import (
-	"cmp"
+	"bytes"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,8 +17,8 @@ const (
 	// Line is the format of "name = expression" lines: short reals, only quotes are escaped in
 	// strings, =?= and =!=.
 	Line
-	// Long prints an ad as lines, one for each attribute, sorted by name with capital letters
-	// first. Everything else is as in Line.
+	// Long prints an ad as lines, one for each attribute, sorted by name with capital letters first;
+	// package classad does so. Everything else is as in Line.
 	Long
 	// Pretty is Canonical with ads and lists spread over several lines.
 	Pretty
@@ -52,11 +51,7 @@ func Append(b []byte, e Expr, style Style) []byte {
 	case XML, XMLIndented:
 		p := xmlPrinter{indented: style == XMLIndented}
 		return p.append(b, e)
-	case Long:
-		if r, ok := e.(*Record); ok {
-			return appendLong(b, r)
-		}
-	case Canonical, Line, Pretty:
+	case Canonical, Line, Long, Pretty:
 	}
 	p := printer{line: style == Line || style == Long, pretty: style == Pretty}
 	return p.append(b, e)
@@ -67,16 +62,6 @@ func Append(b []byte, e Expr, style Style) []byte {
 func AppendStart(b []byte, e Expr, most int) []byte {
 	p := printer{end: len(b) + most}
 	return p.append(b, e)
-}
-
-// appendLong writes names without quotes, as readers of lines expect.
-func appendLong(b []byte, r *Record) []byte {
-	sorted := slices.SortedFunc(slices.Values(r.attrs), func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
-	for _, a := range sorted {
-		b = append(append(b, a.Name...), " = "...)
-		b = append(Append(b, a.Value, Line), '\n')
-	}
-	return b
 }
 
 // printer prints expressions in the syntax of ClassAds.
@@ -101,7 +86,7 @@ func (p *printer) append(b []byte, e Expr) []byte {
 		return p.name(b, n.Name)
 	case *Select:
 		b = append(p.append(b, n.X), '.')
-		if Fold(n.Name) == "parent" { // which is no keyword here, nor does HTCondor quote it
+		if n.Key == "parent" { // which is no keyword here, nor does HTCondor quote it
 			return append(b, n.Name...)
 		}
 		return p.name(b, n.Name)
@@ -290,7 +275,7 @@ func AppendReal(b []byte, r float64, style Style) []byte {
 	}
 	start := len(b)
 	b = strconv.AppendFloat(b, r, 'G', 16, 64)
-	if !strings.ContainsAny(string(b[start:]), ".E") {
+	if !bytes.ContainsAny(b[start:], ".E") {
 		b = append(b, ".0"...)
 	}
 	return b
@@ -303,8 +288,13 @@ func AppendString(b []byte, s string, style Style) []byte {
 		return appendQuoted(b, s, '"')
 	}
 	b = append(b, '"')
-	b = append(b, strings.ReplaceAll(s, `"`, `\"`)...)
-	return append(b, '"')
+	for {
+		i := strings.IndexByte(s, '"')
+		if i < 0 {
+			return append(append(b, s...), '"')
+		}
+		b, s = append(append(b, s[:i]...), `\"`...), s[i+1:]
+	}
 }
 
 // AppendName appends a name, in single quotes if it is a keyword or no plain identifier.
@@ -334,6 +324,10 @@ func IsIdentifier(name string) bool {
 // reserved reports whether a name needs quotes because it is a keyword. It includes parent, which
 // parses as a plain name, because HTCondor quotes it.
 func reserved(name string) bool {
+	const shortest, longest = len("is"), len("undefined")
+	if len(name) < shortest || len(name) > longest || strings.IndexByte("efiptu", name[0]|0x20) < 0 {
+		return false // quickly, as nearly all are
+	}
 	switch Fold(name) {
 	case "error", "false", "is", "isnt", "parent", "true", "undefined":
 		return true
@@ -348,18 +342,22 @@ func appendQuoted(b []byte, s string, quote byte) []byte {
 // appendEscaped appends the text with escapes for everything that is not printable ASCII, and for
 // the quote unless it is 0.
 func appendEscaped(b []byte, s string, quote byte) []byte {
+	start := 0
 	for i := range len(s) {
 		c := s[i]
+		if ' ' <= c && c <= '~' && c != '\\' && c != quote {
+			continue
+		}
+		b = append(b, s[start:i]...)
+		start = i + 1
 		switch {
 		case c == '\\' || c == quote && c != 0:
 			b = append(b, '\\', c)
 		case '\a' <= c && c <= '\r':
 			b = append(b, '\\', "abtnvfr"[c-'\a'])
-		case c < ' ' || c > '~':
-			b = append(b, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
 		default:
-			b = append(b, c)
+			b = append(b, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
 		}
 	}
-	return b
+	return append(b, s[start:]...)
 }

@@ -106,9 +106,17 @@ func (r *Record) Clone() *Record {
 // Canonical returns the attributes in the order in which ads are printed: short names first, then
 // alphabetically ignoring case.
 func (r *Record) Canonical() []Attribute {
-	return slices.SortedFunc(slices.Values(r.attrs), func(a, b Attribute) int {
-		return cmp.Or(cmp.Compare(len(a.Key), len(b.Key)), cmp.Compare(a.Key, b.Key))
-	})
+	sorted := slices.Clone(r.attrs)
+	slices.SortFunc(sorted, func(a, b Attribute) int { return CompareKeys(a.Key, b.Key) })
+	return sorted
+}
+
+// CompareKeys compares two folded names by the order in which ads are printed.
+func CompareKeys(a, b string) int {
+	if len(a) != len(b) {
+		return cmp.Compare(len(a), len(b))
+	}
+	return cmp.Compare(a, b)
 }
 
 // Fold returns the form in which names are compared: ASCII letters in lower case, other bytes
