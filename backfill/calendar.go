@@ -16,10 +16,14 @@ type calendar struct {
 
 // compare compares by time, then in order of jobs.
 func (p planned) compare(o planned) int {
-	if p.at != o.at {
+	switch {
+	case p.at != o.at: // mostly
 		return cmp.Compare(p.at, o.at)
+	case p.job == o.job:
+		return 0
+	default:
+		return Compare(p.job, o.job)
 	}
-	return Compare(p.job, o.job)
 }
 
 // Len returns the number of jobs.

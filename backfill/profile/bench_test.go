@@ -55,13 +55,12 @@ func BenchmarkOneSlot(b *testing.B) {
 				p.Add(s.at, s.chunk, s.start, s.end)
 			}
 		})
-		b.Run(fmt.Sprintf("Slide/%d", n), func(b *testing.B) { // a second forward, and back
+		b.Run(fmt.Sprintf("RemoveAddSlide/%d", n), func(b *testing.B) { // a second later, and back
 			for i := 0; b.Loop(); i++ {
 				s := spans[i%len(spans)]
-				if p.Slide(s.at[0], s.chunk, s.start, s.end, s.start-1, s.end-1) {
-					p.Remove(s.at, s.chunk, s.start-1, s.end-1)
-					p.Add(s.at, s.chunk, s.start, s.end)
-				}
+				p.Remove(s.at, s.chunk, s.start, s.end)
+				p.Add(s.at, s.chunk, s.start+1, s.end+1)
+				require.True(b, p.Slide(s.at[0], s.chunk, s.start+1, s.end+1, s.start, s.end))
 			}
 		})
 		b.Run(fmt.Sprintf("Fits/%d", n), func(b *testing.B) {

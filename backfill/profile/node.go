@@ -124,28 +124,30 @@ func (n *node) firstBelow(v int64, from Time, need int64) (Time, bool) {
 
 // lastBelow returns the instant of the last change before to that leaves the value below need,
 // where v is the value before the subtree's first change. It leaves out changes that others at or
-// before from follow, and returns false if no such change is left.
-func (n *node) lastBelow(v int64, from, to Time, need int64) (Time, bool) {
+// before from follow, and returns false if no such change is left. If another change follows before to, which
+// thus leaves the value at need or more, again is its instant, else Forever.
+func (n *node) lastBelow(v int64, from, to Time, need int64) (last, again Time, ok bool) {
 	i := 0
 	for ; i < n.n && n.at[i] < to; i++ {
 		v += n.change[i]
 	}
+	again = Forever
 	for i--; i >= 0; i-- {
 		after := v
 		v -= n.change[i]
 		if n.inner == nil && after < need {
-			return n.at[i], true
+			return n.at[i], again, true
 		}
 		if n.inner != nil && v+n.inner.low[i] < need {
-			if t, ok := n.inner.kids[i].lastBelow(v, from, to, need); ok {
-				return t, true
+			if last, next, ok := n.inner.kids[i].lastBelow(v, from, to, need); ok {
+				return last, min(next, again), true
 			}
 		}
-		if n.at[i] <= from {
-			return 0, false
+		if again = n.at[i]; again <= from {
+			break
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 // firstAtLeast is [node.firstBelow] for the first change that leaves the value at need or more.

@@ -342,14 +342,17 @@ func (p *View) earliestIn(resources []steps, id SlotID, r *Request, chunks int, 
 		}
 		// No start up to the last short instant can do, as the request would last until then.
 		end := p.end(r, id, start)
-		short, found := free.lastBelow(start, end, need)
+		short, again, found := free.lastBelow(start, end, need)
 		if !found {
 			continue
 		}
 		if short+1 >= limit {
 			return 0, false
 		}
-		if start, found = free.nextAtLeast(short, need); !found || start >= limit {
+		if again == Forever {
+			again, found = free.nextAtLeast(short, need)
+		}
+		if start = again; !found || start >= limit {
 			return 0, false
 		}
 		if enough = 0; p.end(r, id, start) <= end { // as ever if a job moves a little

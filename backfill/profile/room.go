@@ -52,7 +52,7 @@ func (p *View) enoughSince(free []steps, chunk Vector, at Time) Time {
 		if need == 0 {
 			continue
 		}
-		if short, found := free[k].lastBelow(since, at, need); found {
+		if short, _, found := free[k].lastBelow(since, at, need); found {
 			since, _ = free[k].nextAtLeast(short, need) // at the latest, at the given instant
 		}
 	}

@@ -124,7 +124,7 @@ func (p *View) earliestInRows(r *Request, from, limit Time) (Time, bool) {
 		for _, t := range r.Takes {
 			free := &p.rows[t.Row].free
 			// No start up to the last short instant can do, as the request would last until then.
-			short, found := free.lastBelow(start, r.end(start), t.Amount)
+			short, _, found := free.lastBelow(start, r.end(start), t.Amount)
 			if !found {
 				continue
 			}

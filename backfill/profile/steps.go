@@ -93,20 +93,20 @@ func (s *steps) firstBelow(from Time, need int64) (Time, bool) {
 }
 
 // lastBelow returns an instant in the last stretch of [from, to) in which the value is less than
-// need; false if there is none.
-func (s *steps) lastBelow(from, to Time, need int64) (Time, bool) {
+// need; false if there is none. It also returns when that stretch ends if that is easily told, else Forever.
+func (s *steps) lastBelow(from, to Time, need int64) (short, again Time, ok bool) {
 	if from >= to {
-		return 0, false
+		return 0, 0, false
 	}
 	if s.root != nil {
-		if t, ok := s.root.lastBelow(s.base, from, to, need); ok {
-			return max(t, from), true
+		if t, again, ok := s.root.lastBelow(s.base, from, to, need); ok {
+			return max(t, from), again, true
 		}
 		if first, _ := s.root.first(); first <= from {
-			return 0, false
+			return 0, 0, false
 		}
 	}
-	return from, s.base < need
+	return from, Forever, s.base < need
 }
 
 // nextAtLeast returns the first instant later than from at which the value changes and is need or

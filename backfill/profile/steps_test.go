@@ -113,7 +113,7 @@ func compareSteps(t require.TestingT, s *steps, a array, from, to Time, need int
 // compareLast checks that lastBelow finds the last stretch of an array, from an instant on, that is
 // below need.
 func compareLast(t require.TestingT, s *steps, a array, from Time, need int64) {
-	got, found := s.lastBelow(from, Time(len(a)), need)
+	got, again, found := s.lastBelow(from, Time(len(a)), need)
 	_, want := a.find(from, func(v int64) bool { return v < need })
 	require.Equal(t, want, found)
 	if !found {
@@ -121,7 +121,12 @@ func compareLast(t require.TestingT, s *steps, a array, from Time, need int64) {
 	}
 	require.GreaterOrEqual(t, got, from)
 	require.Less(t, a[got], need)
-	if end, ends := a.find(got, func(v int64) bool { return v >= need }); ends {
+	end, ends := a.find(got, func(v int64) bool { return v >= need })
+	if again != Forever {
+		require.True(t, ends)
+		require.Equal(t, end, again)
+	}
+	if ends {
 		_, again := a.find(end, func(v int64) bool { return v < need })
 		require.False(t, again)
 	}
