@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
@@ -38,4 +39,37 @@ func TestSettledGrowthsAreForgotten(t *testing.T) {
 	require.Equal(t, [2]backfill.Time{20, 50}, span(7))
 	require.Equal(t, [2]backfill.Time{20, 50}, span(1000))
 	require.Equal(t, [2]backfill.Time{40, 50}, span(1001))
+}
+
+// TestSinceCoversWhatWasNoted checks that a shape's span covers each growth that was noted since, however
+// often it was asked before, and no more than these while the shape remembers each of them.
+func TestSinceCoversWhatWasNoted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &shape{}
+		p := &Plan{shapes: []*shape{s}}
+		var noted []growth
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0:
+				p.settle()
+				noted = make([]growth, len(noted)) // none of them helps any more
+			case 1, 2, 3, 4:
+				from := backfill.Time(rapid.IntRange(1, 50).Draw(t, "from"))
+				g := growth{from: from, to: from + backfill.Time(rapid.IntRange(1, 50).Draw(t, "lasts"))}
+				s.note(g, 0)
+				noted = append(noted, g)
+			default:
+				after := rapid.IntRange(0, len(noted)).Draw(t, "after")
+				want := growth{}
+				for _, g := range noted[max(after, s.settled):] {
+					if want.to == 0 {
+						want = g
+					}
+					want.from, want.to = min(want.from, g.from), max(want.to, g.to)
+				}
+				from, to := s.since(after)
+				require.Equal(t, [2]backfill.Time{want.from, want.to}, [2]backfill.Time{from, to})
+			}
+		}
+	})
 }
