@@ -60,7 +60,7 @@ func (p *Plan) measured(s *shape, i int) *offer {
 	switch {
 	case g.offer.measured > 0:
 	case g.slot == anyRow: // nobody asks what it offers, other than together with later ones
-		g.offer = offer{Room: profile.Room{Opens: backfill.Forever}, measured: 1}
+		g.offer = offer{Room: profile.NoRoom, measured: 1}
 	default:
 		room := p.c.State().Profile().Room(g.slot, s.request.Chunk, g.from, g.to)
 		g.offer = offer{Room: room, measured: 1, slots: slotBit(g.slot)}
@@ -71,13 +71,13 @@ func (p *Plan) measured(s *shape, i int) *offer {
 // together returns what the growths of a block offer, of which one has the index.
 func (p *Plan) together(s *shape, i int) *offer {
 	for len(s.blocks) <= i/block {
-		s.blocks = append(s.blocks, offer{Room: profile.Room{Opens: backfill.Forever}})
+		s.blocks = append(s.blocks, offer{Room: profile.NoRoom})
 	}
 	all, first := &s.blocks[i/block], i-i%block
 	for ; all.measured < min(block, len(s.last)-first); all.measured++ {
 		one := p.measured(s, first+all.measured)
-		all.Opens, all.Lasts = min(all.Opens, one.Opens), max(all.Lasts, one.Lasts)
-		all.Shuts, all.slots = max(all.Shuts, one.Shuts), all.slots|one.slots
+		all.Add(one.Room)
+		all.slots |= one.slots
 	}
 	return all
 }
@@ -85,14 +85,14 @@ func (p *Plan) together(s *shape, i int) *offer {
 // forget lets a growth be measured anew when a job next asks for it.
 func (s *shape) forget(i int) {
 	s.last[i].offer = offer{}
-	s.blocks[i/block] = offer{Room: profile.Room{Opens: backfill.Forever}}
+	s.blocks[i/block] = offer{Room: profile.NoRoom}
 }
 
 // holds reports whether a job may start before limit on one of the slots, and have its estimate there, or
 // run until its own place begins.
 func (o *offer) holds(e *entry, limit backfill.Time) bool {
-	if o.Opens >= limit {
-		return false
+	if o.Opens >= limit || o.Endless < limit {
+		return o.Endless < limit
 	}
 	return e.lasts() <= o.Lasts || e.start <= o.Shuts && slices.ContainsFunc(e.at, o.has)
 }
@@ -108,6 +108,24 @@ func (p *Plan) measurable(s *shape) bool {
 		(!r.ToEnd || p.c.State().Profile().Ends().Count() == 0)
 }
 
+// next returns the index of the next growth, from an index on, that holds the job before limit; the number of
+// growths if there is none.
+func (p *Plan) next(e *entry, i int, limit backfill.Time) int {
+	s := e.shape
+	for i < len(s.last) {
+		end := min(len(s.last), i-i%block+block)
+		if !p.together(s, i).holds(e, limit) {
+			i = end
+		}
+		for ; i < end; i++ {
+			if p.measured(s, i).holds(e, limit) {
+				return i
+			}
+		}
+	}
+	return len(s.last)
+}
+
 // passed reports whether no growth that the job has not seen has a place for it, so that it cannot move. It
 // takes them as seen then. The job's shape must remember growths.
 func (p *Plan) passed(e *entry) bool {
@@ -116,13 +134,8 @@ func (p *Plan) passed(e *entry) bool {
 		return false
 	}
 	first, known := s.unseen(e.tried)
-	if !known {
+	if !known || p.next(e, first, e.start) < len(s.last) {
 		return false
-	}
-	for i := first; i < len(s.last); i += block - i%block {
-		if p.together(s, i).holds(e, e.start) {
-			return false
-		}
 	}
 	e.noted, e.tried, e.from, e.to = s.noted, s.noted, e.start, e.start
 	return true
@@ -136,12 +149,8 @@ func (p *Plan) earliestOn(e *entry, first int, limit backfill.Time) backfill.Tim
 	measurable := p.measurable(s)
 	for i := first; i < len(s.last); i++ {
 		if measurable {
-			if !p.together(s, i).holds(e, limit) {
-				i += block - 1 - i%block
-				continue
-			}
-			if !p.measured(s, i).holds(e, limit) {
-				continue
+			if i = p.next(e, i, limit); i == len(s.last) {
+				break
 			}
 		}
 		g := &s.last[i]

@@ -2,29 +2,39 @@ package profile
 
 // Room is what a slot has to offer to one chunk: over all stretches of time in which the chunk is free and
 // which reach into a span, when the first of them opens, how long the longest lasts, and when the last
-// shuts. Without any such stretch the first opens at [Forever], and the others are 0.
-type Room struct{ Opens, Lasts, Shuts Time }
+// shuts. The stretch that never shuts counts by itself: when it opens is Endless. What there is not opens
+// at [Forever], lasts for 0 seconds and shuts at 0.
+type Room struct{ Opens, Lasts, Shuts, Endless Time }
+
+// NoRoom is the room of a slot that has nothing to offer.
+var NoRoom = Room{Opens: Forever, Endless: Forever}
+
+// Add adds another one's room.
+func (r *Room) Add(o Room) {
+	r.Opens, r.Lasts = min(r.Opens, o.Opens), max(r.Lasts, o.Lasts)
+	r.Shuts, r.Endless = max(r.Shuts, o.Shuts), min(r.Endless, o.Endless)
+}
 
 // Room returns what a slot offers to a chunk in the stretches that reach into [from, to), which is not
 // over at the origin. Where there are many, it may promise more than there is, but never less.
 func (p *View) Room(id SlotID, chunk Vector, from, to Time) Room {
-	all := Room{Opens: -Forever, Lasts: Forever, Shuts: Forever}
+	all := Room{Opens: Forever, Endless: -Forever}
 	if !p.Up(id) {
 		return all
 	}
 	const many = 16
-	room, free := Room{Opens: Forever}, p.slots[id].free
+	room, free := NoRoom, p.slots[id].free
 	at, found := enoughFrom(free, chunk, max(from, p.past))
 	for n := 0; found && at < to; n++ {
 		if n == many {
 			return all
 		}
 		opens, shuts := p.enoughSince(free, chunk, at), freeUntil(free, chunk, at)
-		room.Opens = min(room.Opens, opens)
-		room.Lasts, room.Shuts = max(room.Lasts, shuts-opens), max(room.Shuts, shuts)
-		if shuts >= to {
+		if shuts == Forever {
+			room.Endless = opens
 			break
 		}
+		room.Add(Room{Opens: opens, Lasts: shuts - opens, Shuts: shuts, Endless: Forever})
 		at, found = enoughFrom(free, chunk, shuts)
 	}
 	return room

@@ -25,7 +25,7 @@ func TestRoom(t *testing.T) {
 		chunk := profile.Vector{int64(rapid.IntRange(0, 4).Draw(t, "chunk's cpus")), 2}
 		from := profile.Time(instant.Draw(t, "from"))
 		to := from + 1 + profile.Time(instant.Draw(t, "span"))
-		want := profile.Room{Opens: profile.Forever}
+		want := profile.NoRoom
 		for at := profile.Time(0); at < to && at <= 2*last; at++ {
 			if !p.Fits(profile.Request{
 				Chunk: chunk, Nodes: 1, Duration: 1, Candidates: &profile.Candidates{Slots: []profile.SlotID{0}},
@@ -33,7 +33,10 @@ func TestRoom(t *testing.T) {
 				continue
 			}
 			opens, shuts := at, p.FreeUntil(0, chunk, at)
-			if at = shuts; shuts > from {
+			switch at = shuts; {
+			case shuts == profile.Forever:
+				want.Endless = opens
+			case shuts > from:
 				want.Opens = min(want.Opens, opens)
 				want.Lasts, want.Shuts = max(want.Lasts, shuts-opens), max(want.Shuts, shuts)
 			}
@@ -50,9 +53,9 @@ func TestRoomOfManyStretches(t *testing.T) {
 	for at := profile.Time(1); at < 100; at += 2 {
 		p.Add(profile.Placement{{Slot: 0, Count: 1}}, profile.Vector{1}, at, at+1)
 	}
-	all := profile.Room{Opens: -profile.Forever, Lasts: profile.Forever, Shuts: profile.Forever}
+	all := profile.Room{Opens: profile.Forever, Endless: -profile.Forever}
 	require.Equal(t, all, p.Room(0, profile.Vector{1}, 0, 200))
-	require.Equal(t, profile.Room{Opens: 2, Lasts: 1, Shuts: 5}, p.Room(0, profile.Vector{1}, 2, 5))
+	require.Equal(t, profile.Room{Opens: 2, Lasts: 1, Shuts: 5, Endless: profile.Forever}, p.Room(0, profile.Vector{1}, 2, 5))
 	p.DropSlot(0)
 	require.Equal(t, all, p.Room(0, profile.Vector{1}, 2, 5), "it may come back")
 }
