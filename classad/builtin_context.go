@@ -143,13 +143,13 @@ func (c call) selected(n *selectCode) (found Value, at *frame, ok bool) {
 // written returns the unevaluated definition of a name in an ad or the ads around it, and the ad
 // where it was found. If it was not, ok is false, and at is the outermost ad, or the one at which
 // the steps ran out.
-func (ev *evaluator) written(f *frame, n *name) (found Value, at *frame, ok bool) {
+func (ev *evaluator) written(f *frame, n *sought) (found Value, at *frame, ok bool) {
 	for at = f; f != nil && ev.spend(1); f = f.parent {
 		at = f
-		if v, ok := f.ad.find(n); ok {
+		if v, ok := f.ad.seek(n); ok {
 			return v, f, true
 		}
-		if v, ok := ev.special(f, n); ok {
+		if v, ok := ev.special(f, &n.name); ok {
 			return v, f, v.kind != Undefined
 		}
 	}

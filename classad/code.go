@@ -14,12 +14,12 @@ type constantCode struct{ value Value }
 func (c *constantCode) eval(*evaluator, *frame) Value { return c.value }
 
 // attrCode is a name without MY or another ad before it.
-type attrCode struct{ name name }
+type attrCode struct{ name sought }
 
 func (c *attrCode) eval(ev *evaluator, f *frame) Value { return ev.name(f, &c.name) }
 
 // rootCode is .name, which is looked up in the outermost ad.
-type rootCode struct{ name name }
+type rootCode struct{ name sought }
 
 func (c *rootCode) eval(ev *evaluator, f *frame) Value {
 	ev.outside = true
@@ -28,7 +28,7 @@ func (c *rootCode) eval(ev *evaluator, f *frame) Value {
 
 type selectCode struct {
 	x    code
-	name name
+	name sought
 }
 
 func (c *selectCode) eval(ev *evaluator, f *frame) Value {
@@ -48,7 +48,7 @@ func (c *scopedCode) eval(ev *evaluator, f *frame) Value {
 		if c.scope == wordTarget {
 			in = f.theirs
 		}
-		if v, ok := in.ad.find(&c.name); ok {
+		if v, ok := in.ad.seek(&c.name); ok {
 			return ev.use(v, in)
 		}
 		if c.name.word == ordinary {
@@ -132,40 +132,39 @@ func (c *isCode) of(ev *evaluator, x, y Value) Value {
 	return v
 }
 
-// andCode is x && y. The result depends on the left side first:
+// andCode is x && y, and also x && y && z and so on, which are read from the left. The result
+// depends on the left side first:
 //
 //	x \ y      false  true       undefined  error
 //	false      false  false      false      false      (y is not evaluated)
 //	true       false  true       undefined  error
 //	undefined  false  undefined  undefined  error
 //	error      error  error      error      error      (y is evaluated, because that may fail)
-type andCode struct{ x, y code }
+type andCode struct{ operands []code }
 
-func (c *andCode) eval(ev *evaluator, f *frame) Value {
-	x := truthOf(c.x.eval(ev, f))
-	if x == no {
-		return boolean(false)
-	}
-	y := truthOf(c.y.eval(ev, f))
-	if x == invalid || x == unknown && y == yes {
-		return x.value()
-	}
-	return y.value()
-}
+func (c *andCode) eval(ev *evaluator, f *frame) Value { return junction(c.operands, no, ev, f) }
 
 // orCode is x || y: the table of andCode with false and true exchanged.
-type orCode struct{ x, y code }
+type orCode struct{ operands []code }
 
-func (c *orCode) eval(ev *evaluator, f *frame) Value {
-	x := truthOf(c.x.eval(ev, f))
-	if x == yes {
-		return boolean(true)
+func (c *orCode) eval(ev *evaluator, f *frame) Value { return junction(c.operands, yes, ev, f) }
+
+// junction evaluates operands from left to right until one has the value that decides.
+func junction(operands []code, decisive truth, ev *evaluator, f *frame) Value {
+	x := yes
+	if decisive == yes {
+		x = no
 	}
-	y := truthOf(c.y.eval(ev, f))
-	if x == invalid || x == unknown && y == no {
-		return x.value()
+	for _, operand := range operands {
+		y := truthOf(operand.eval(ev, f))
+		if x != invalid && (x != unknown || y == decisive || y == invalid) {
+			x = y
+		}
+		if x == decisive {
+			break
+		}
 	}
-	return y.value()
+	return x.value()
 }
 
 // condCode is a ? b : c. If the condition is neither true nor false, both branches are evaluated,

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
@@ -52,9 +53,9 @@ func (c *compiler) plain(e ast.Expr) code {
 		return c.plain(n.X)
 	case *ast.Attr:
 		if n.Absolute {
-			return &rootCode{nameOf(n.Name, n.Key)}
+			return &rootCode{soughtAs(n.Name, n.Key)}
 		}
-		return &attrCode{nameOf(n.Name, n.Key)}
+		return &attrCode{soughtAs(n.Name, n.Key)}
 	case *ast.Select:
 		return c.selection(n)
 	case *ast.Index:
@@ -89,20 +90,23 @@ func (c *compiler) all(exprs []ast.Expr) []code {
 
 func (c *compiler) selection(n *ast.Select) code {
 	c.weight += len(n.Name) / bytesPerStep
-	s := selectCode{x: c.compile(n.X), name: nameOf(n.Name, n.Key)}
-	if x, ok := s.x.(*attrCode); ok && x.name.word.isScope() {
-		return &scopedCode{selectCode: s, scope: x.name.word}
+	x := c.compile(n.X)
+	if a, ok := x.(*attrCode); ok && a.name.word.isScope() {
+		return &scopedCode{selectCode{x, soughtAs(n.Name, n.Key)}, a.name.word}
 	}
-	return &s
+	return &selectCode{x, soughtAs(n.Name, n.Key)}
 }
 
 func (c *compiler) binary(n *ast.Binary) code {
-	x, y := c.compile(n.X), c.compile(n.Y)
 	switch n.Op {
 	case ast.And:
-		return &andCode{x, y}
+		return &andCode{c.operands(n)}
 	case ast.Or:
-		return &orCode{x, y}
+		return &orCode{c.operands(n)}
+	default:
+	}
+	x, y := c.compile(n.X), c.compile(n.Y)
+	switch n.Op {
 	case ast.Is, ast.Isnt:
 		return &isCode{x, y, n.Op == ast.Isnt}
 	case ast.Equal, ast.NotEqual, ast.Less, ast.LessEqual, ast.Greater, ast.GreaterEqual:
@@ -110,6 +114,25 @@ func (c *compiler) binary(n *ast.Binary) code {
 	default:
 		return constant(&binaryCode{n.Op, x, y})
 	}
+}
+
+// operands compiles the operands of && or ||, and of the same operator to the left of it. The
+// operators to the left weigh as if they were compiled alone.
+func (c *compiler) operands(n *ast.Binary) []code {
+	reversed := []code{c.compile(n.Y)}
+	x := n.X
+	for {
+		left, ok := x.(*ast.Binary)
+		if !ok || left.Op != n.Op {
+			break
+		}
+		c.weight++
+		reversed = append(reversed, c.compile(left.Y))
+		x = left.X
+	}
+	reversed = append(reversed, c.compile(x))
+	slices.Reverse(reversed)
+	return reversed
 }
 
 // constant returns the value of an operator with constant operands, such as 15 * 60, as code, so

@@ -50,11 +50,17 @@ type evaluator struct {
 type matching struct {
 	evaluator
 	pairing
+	leftRequirements, rightRequirements sought
+	fetched                             Kind // see [record.fetch]
 }
 
 // matchings is the pool of unused matchings.
 var matchings = sync.Pool{New: func() any {
-	m := &matching{evaluator: evaluator{functions: builtins}}
+	m := &matching{
+		evaluator:         evaluator{functions: builtins},
+		leftRequirements:  sought{name: newName("Requirements")},
+		rightRequirements: sought{name: newName("Requirements")},
+	}
 	m.connect()
 	return m
 }}
@@ -332,7 +338,7 @@ func strict(x, y Value) (Value, bool) {
 
 // selectFrom evaluates x.n. For a list x it returns the list of the selections from its elements,
 // and looks up the names in these elements in f, where the selection stands: a quirk of HTCondor.
-func (ev *evaluator) selectFrom(x Value, n *name, f *frame) Value {
+func (ev *evaluator) selectFrom(x Value, n *sought, f *frame) Value {
 	switch x.kind {
 	case Undefined:
 		return undefined

@@ -29,10 +29,7 @@ func newContext(mine, theirs string) record {
 	return recordOf(t)
 }
 
-var (
-	requirements = newName("Requirements")
-	rank         = newName("Rank")
-)
+var rank = newName("Rank")
 
 // Pair is two ads that are matched, by convention a job on the left and a slot on the right. An
 // ad's Requirements are met if they are true, or a number other than zero, with the other ad as
@@ -118,7 +115,12 @@ func Rank(ad, other *ClassAd) float64 { return Pair{Left: ad, Right: other}.Left
 
 func (m *matching) accepts(side *frame) bool {
 	m.reset()
-	v := m.selected(side, &requirements)
+	requirements := &m.leftRequirements
+	if side == &m.right {
+		requirements = &m.rightRequirements
+		m.fetched = side.ad.fetch()
+	}
+	v := m.selected(side, requirements)
 	m.metered()
 	return !m.failed && v.IsTrue()
 }

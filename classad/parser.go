@@ -146,10 +146,15 @@ func (p *Parser) finished(at *path) *ClassAd {
 		}
 		at.share(p.values)
 	}
-	ad.shape, ad.values = at.shape, make([]Value, 0, len(p.values)-len(at.shape.shared))
-	for i, v := range p.values {
-		if at.shape.places == nil || at.shape.places[i] >= 0 {
-			ad.values = append(ad.values, v)
+	ad.shape = at.shape
+	if at.shape.places == nil {
+		ad.values = slices.Clone(p.values)
+		return ad
+	}
+	ad.values = make([]Value, len(p.values)-len(at.shape.shared))
+	for i, place := range at.shape.places {
+		if place >= 0 {
+			ad.values[place] = p.values[i]
 		}
 	}
 	return ad
@@ -182,8 +187,9 @@ func (at *path) share(values []Value) {
 	}
 	narrow := s.sharing(make([]int32, len(values)), make([]Value, 0, shared))
 	own := int32(0)
-	for i := range values {
-		if same(i) {
+	r := record{shape: narrow}
+	for _, i := range r.sorted(Brackets) {
+		if same(int(i)) {
 			narrow.places[i] = ^int32(len(narrow.shared))
 			narrow.shared = append(narrow.shared, values[i])
 			continue

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 
 	"github.com/condor-backfill/condor-backfill/classad/ast"
 )
@@ -26,18 +27,34 @@ func nameOf(text, key string) name {
 	return name{text: text, key: key, hash: uint32(maphash.String(seed, key)), word: wordOf(key)}
 }
 
+// sought is a name in an expression, which is looked up again and again. It remembers where it was
+// found last, since the ads of a pool have few shapes.
+type sought struct {
+	name
+	last atomic.Uint64 // the number of the shape and, in the last placeBits, the place of the value in it
+}
+
+func soughtAs(text, key string) sought { return sought{name: nameOf(text, key)} }
+
+// placeBits is how many bits a place has in what a [sought] remembers, with its sign.
+const placeBits = 24
+
 // shape is the common part of ads from one source: the names, in order, with an index, and the
 // values that are equal in all of them. Sharing it keeps ads small and the common data in the
 // processor's cache.
 type shape struct {
-	names []name
+	// number is that of no other shape, as long as this one has all of its names.
+	number uint64
+	names  []name
 	// slots is a hash table with open addressing: the hash of a name in the upper half, its index
 	// plus one in the lower.
 	slots []uint64
 	hides bool // an attribute is named MY, self, TARGET or other
 
 	// places says where the value of each name is: at that index in the record if it is not
-	// negative, else at its complement in shared. Without places all values are in the record.
+	// negative, else at its complement in shared. Without places all values are in the record, in
+	// the order of the names; else short names come first: those that matches ask for, such as Cpus
+	// and Memory, are short, and so lie together in memory.
 	places []int32
 	shared []Value
 
@@ -46,8 +63,11 @@ type shape struct {
 
 const fewestSlots = 8
 
+// shapes counts all shapes.
+var shapes atomic.Uint64
+
 func newShape(names []name) *shape {
-	s := &shape{names: names}
+	s := &shape{number: shapes.Add(1), names: names}
 	s.index()
 	return s
 }
@@ -91,6 +111,14 @@ func (s *shape) find(n *name) int {
 	}
 }
 
+// place returns where the value of name number i is.
+func (s *shape) place(i int) int {
+	if s.places == nil {
+		return i
+	}
+	return int(s.places[i])
+}
+
 func (s *shape) add(n name) {
 	s.names = append(s.names, n)
 	if 2*len(s.names) > len(s.slots) {
@@ -104,7 +132,9 @@ func (s *shape) clone() *shape {
 	if s == nil {
 		return newShape(nil)
 	}
-	return &shape{names: slices.Clone(s.names), slots: slices.Clone(s.slots), hides: s.hides}
+	return &shape{
+		number: shapes.Add(1), names: slices.Clone(s.names), slots: slices.Clone(s.slots), hides: s.hides,
+	}
 }
 
 // hidesScopes reports whether an attribute is named MY, self, TARGET or other, so that this word
@@ -114,7 +144,9 @@ func (s *shape) hidesScopes() bool { return s != nil && s.hides }
 // sharing returns a shape with the same names, for records that share these values; see [shape] for
 // places.
 func (s *shape) sharing(places []int32, shared []Value) *shape {
-	narrow := &shape{names: s.names, slots: s.slots, hides: s.hides, places: places, shared: shared}
+	narrow := &shape{
+		number: shapes.Add(1), names: s.names, slots: s.slots, hides: s.hides, places: places, shared: shared,
+	}
 	narrow.order.brackets.Store(s.order.brackets.Load())
 	narrow.order.lines.Store(s.order.lines.Load())
 	return narrow
@@ -129,13 +161,14 @@ type record struct {
 }
 
 // at returns the entry of name number i: a value or, as [deferred], an unevaluated expression.
-func (r *record) at(i int) Value {
-	if places := r.shape.places; places != nil {
-		if i = int(places[i]); i < 0 {
-			return r.shape.shared[^i]
-		}
+func (r *record) at(i int) Value { return r.in(r.shape.place(i)) }
+
+// in returns the entry at a place, see [shape].
+func (r *record) in(place int) Value {
+	if place < 0 {
+		return r.shape.shared[^place]
 	}
-	return r.values[i]
+	return r.values[place]
 }
 
 // find returns the entry of a name, which may be [deferred]; false if the record does not have it.
@@ -144,6 +177,43 @@ func (r *record) find(n *name) (Value, bool) {
 		return r.at(i), true
 	}
 	return Value{}, false
+}
+
+// seek returns what find does, sooner if the name was last found in an ad of the same shape.
+func (r *record) seek(n *sought) (Value, bool) {
+	if r.shape == nil {
+		return Value{}, false
+	}
+	last := n.last.Load()
+	if last>>placeBits != r.shape.number {
+		return r.seekAnew(n)
+	}
+	const others = 64 - placeBits
+	return r.in(int(int64(last<<others) >> others)), true
+}
+
+// seekAnew returns what find does, and remembers where that is.
+func (r *record) seekAnew(n *sought) (Value, bool) {
+	i := r.shape.find(&n.name)
+	if i < 0 {
+		return Value{}, false
+	}
+	place := r.shape.place(i)
+	if r.len() < 1<<(placeBits-1) { // else it may not fit
+		n.last.Store(r.shape.number<<placeBits | uint64(place)&(1<<placeBits-1))
+	}
+	return r.in(place), true
+}
+
+// fetch reads some of the record's first values. The processor so gets them from memory all at once,
+// and not one after the other when a match comes to them. The result means nothing: it must be stored,
+// so that the values are read.
+func (r *record) fetch() (all Kind) {
+	const most, perLine = 10, 2
+	for i := 0; i < min(most, len(r.values)); i += perLine {
+		all += r.values[i].kind
+	}
+	return all
 }
 
 func (r *record) len() int {

@@ -197,11 +197,11 @@ func (ev *evaluator) opposite(f *frame) *frame {
 
 // name evaluates a name without a scope before it: it searches the ad that holds the expression,
 // the ads around it, and then the other ad of the match.
-func (ev *evaluator) name(f *frame, n *name) Value {
-	if v, ok := f.ad.find(n); ok {
+func (ev *evaluator) name(f *frame, n *sought) Value {
+	if v, ok := f.ad.seek(n); ok {
 		return ev.use(v, f)
 	}
-	if v, ok := ev.around(f, n); ok {
+	if v, ok := ev.around(f, &n.name); ok {
 		return v
 	}
 	if other := ev.opposite(f); other != nil {
@@ -210,7 +210,7 @@ func (ev *evaluator) name(f *frame, n *name) Value {
 		}
 	}
 	if f.parent == nil {
-		ev.misses(n)
+		ev.misses(&n.name)
 	}
 	return undefined
 }
@@ -225,7 +225,7 @@ func (ev *evaluator) misses(n *name) {
 
 // selected evaluates the name after a dot, as in MY.a and x.a, in the ad f; undefined if it is not
 // found.
-func (ev *evaluator) selected(f *frame, n *name) Value {
+func (ev *evaluator) selected(f *frame, n *sought) Value {
 	if f.role == subscripted {
 		return undefined
 	}
@@ -235,11 +235,11 @@ func (ev *evaluator) selected(f *frame, n *name) Value {
 
 // find looks up a name in an ad and the ads around it, and evaluates its expression in the ad where
 // it was found. The second result is false if it was not found.
-func (ev *evaluator) find(f *frame, n *name) (Value, bool) {
-	if v, ok := f.ad.find(n); ok {
+func (ev *evaluator) find(f *frame, n *sought) (Value, bool) {
+	if v, ok := f.ad.seek(n); ok {
 		return ev.use(v, f), true
 	}
-	return ev.around(f, n)
+	return ev.around(f, &n.name)
 }
 
 // around evaluates a name that the ad f itself does not have: as a word such as MY, or as an

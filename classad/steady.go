@@ -276,9 +276,9 @@ func traced(c code) code {
 	case *isCode:
 		return &tracedIs{*n}
 	case *andCode:
-		return &andCode{settled{n.x}, settled{n.y}}
+		return &andCode{allSettled(n.operands)}
 	case *orCode:
-		return &orCode{settled{n.x}, settled{n.y}}
+		return &orCode{allSettled(n.operands)}
 	case *condCode:
 		return &condCode{settled{n.cond}, n.then, n.otherwise}
 	case *elvisCode:
@@ -304,6 +304,14 @@ func (s *Steady) course(c code, ev *evaluator, f *frame) (Value, course) {
 
 // settled is an operand whose course is not followed any further.
 type settled struct{ x code }
+
+func allSettled(operands []code) []code {
+	all := make([]code, len(operands))
+	for i, x := range operands {
+		all[i] = settled{x}
+	}
+	return all
+}
 
 func (c settled) eval(ev *evaluator, f *frame) Value {
 	v, cx := ev.steady.course(c.x, ev, f)
