@@ -98,13 +98,13 @@ func (w *Workload) startAt(h workload.Header) {
 // jobs ask for it.
 func (w *Workload) giveClocks(pool *pools.Description) {
 	ask := slices.ContainsFunc(pool.Asked(), negotiator.AsksClock)
-	var last *classad.ClassAd
+	seen := map[*classad.ClassAd]bool{} // jobs with the same ad are many
 	for i := 0; i < len(w.Jobs) && !ask; i++ {
 		ad := w.Jobs[i].Ad
-		if ad == last {
+		if seen[ad] {
 			continue
 		}
-		last = ad
+		seen[ad] = true
 		for _, attr := range []string{"Requirements", "Rank"} {
 			if e, has := ad.Lookup(attr); has {
 				_, external, _ := e.Refs(ad) // references in a circle evaluate to error
