@@ -26,8 +26,9 @@ func (h *Host) Watch(watch func(Settled)) { h.watch = watch }
 
 // settled tells of a round.
 func (h *Host) settled(r *Round, d *Decision, own bool) {
-	if h.watch != nil {
-		h.watch(Settled{Round: r, Decision: d, Own: own, Refused: h.failure})
+	if h.watch != nil { // copies, as what they are of would else be on the heap in each round that nobody watches
+		round, decision := *r, *d
+		h.watch(Settled{Round: &round, Decision: &decision, Own: own, Refused: h.failure})
 	}
 	h.failure = nil
 }

@@ -89,6 +89,9 @@ func (a *audit) early(r *negotiator.Report) error {
 // left returns a violation if a job still runs that must have made way by now: once it has retired and
 // vacated.
 func (a *audit) left() error {
+	if len(a.due) == 0 {
+		return nil
+	}
 	for _, id := range slices.Sorted(maps.Keys(a.due)) {
 		if a.due[id] <= a.now {
 			return a.violation(id, "still runs, but was to make way by %s", a.w.text(a.due[id]))

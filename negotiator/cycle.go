@@ -52,7 +52,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		return nil, err
 	}
 	n.matchmaker.SetRoom(d.Room)
-	n.matchmaker.Free = n.freeIn(d)
+	n.freed = freed{delta: d}
 	candidates, err := n.matchmaker.Match(ctx, d.Now) // 3
 	if err != nil {
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
@@ -70,7 +70,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if scavenged != nil {
 		n.scavengeOn(r, scavenged)
 	}
-	n.matchmaker.Free = n.freeIn(&Delta{})
+	n.freed = freed{delta: &noDelta}
 	if !r.Quiet {
 		n.lookAgainSoon(r)
 	}

@@ -6,16 +6,22 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill"
 )
 
-// freeIn returns a function that says what is free on a slot just before the round that a delta reports.
-// It counts when it is first called, as few pools ask; see [matchmaker.Matchmaker].
-func (n *Negotiator) freeIn(d *Delta) func(backfill.SlotID) backfill.Vector {
-	var free []backfill.Vector
-	return func(id backfill.SlotID) backfill.Vector {
-		if free == nil {
-			free = n.free(d)
-		}
-		return free[id]
+// freed is what is free on each slot just before the round that a delta reports. It is counted when it is
+// first asked for, as few pools ask; see [matchmaker.Matchmaker].
+type freed struct {
+	delta *Delta
+	slots []backfill.Vector // nil: not counted yet
+}
+
+// noDelta reports nothing.
+var noDelta Delta
+
+// freeOn returns what is free on a slot beside the jobs that run once n.freed.delta is taken in.
+func (n *Negotiator) freeOn(id backfill.SlotID) backfill.Vector {
+	if n.freed.slots == nil {
+		n.freed.slots = n.free(n.freed.delta)
 	}
+	return n.freed.slots[id]
 }
 
 // free returns what is free on each slot beside the jobs that run once a delta is taken in.

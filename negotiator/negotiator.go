@@ -116,6 +116,8 @@ type Negotiator struct {
 	renewed     bool          // the policy, or what it is asked with, has changed since it was last asked
 	again       backfill.Time // a further cycle is due, as this one started jobs beside which others may begin; see free.go
 
+	freed freed // as of the cycle under way, or after the last one
+
 	rousedTo, filledTo int // to which jobs the last looks came, see beside
 
 	// Of the cycle under way; later cycles reuse the memory, see release.
@@ -182,7 +184,7 @@ func New(c Config) (*Negotiator, error) {
 		host.Watch(c.Recorder.Decided)
 	}
 	request := func(ad *classad.ClassAd) (backfill.Vector, error) { return c.Schema.Request(ad, 1) }
-	return &Negotiator{
+	n := &Negotiator{
 		schema:      c.Schema,
 		inventory:   newInventory(c.Schema.Resources),
 		matchmaker:  matchmaker.New(c.Schema.Resources, request, c.Matching, c.World),
@@ -202,7 +204,10 @@ func New(c Config) (*Negotiator, error) {
 		world:       c.World,
 		recorder:    c.Recorder,
 		again:       backfill.Forever,
-	}, nil
+		freed:       freed{delta: &noDelta},
+	}
+	n.matchmaker.Free = n.freeOn
+	return n, nil
 }
 
 // Change makes another policy active from the next cycle on. What runs and waits stays as it is,

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -21,7 +22,7 @@ func (n *Negotiator) review(d *Delta) {
 	record := n.predictions.record
 	for _, run := range d.Outliving {
 		if place := n.placeOf(run); run.Job.Estimate != 0 && place.Taken > place.Planned {
-			for _, word := range wordsOf(run.Job, place) {
+			for word := range wordsOf(run.Job, place) {
 				record.Outlives(word, run.Job.ID, place)
 			}
 		}
@@ -64,21 +65,22 @@ func (n *Negotiator) ended(run PastRun, certain bool) {
 		record.Ended(run.Job.ownWord(), run.Job.ID, certain)
 	default:
 		place := n.placeOf(run)
-		for _, word := range wordsOf(run.Job, place) {
+		for word := range wordsOf(run.Job, place) {
 			record.Over(word, run.Job.ID, place)
 		}
 		record.Ended(run.Job.ownWord(), run.Job.ID, true)
 	}
 }
 
-// wordsOf returns whose word a place is. If the pool was said to end a job and plainly does not,
+// wordsOf iterates over whose word a place is. If the pool was said to end a job and plainly does not,
 // the place was its user's own word, too.
-func wordsOf(job *Job, place estimate.Place) []estimate.Word {
-	words := []estimate.Word{job.word()}
-	if words[0].Enforced && place.Taken > 2*place.Planned {
-		words = append(words, job.ownWord())
+func wordsOf(job *Job, place estimate.Place) iter.Seq[estimate.Word] {
+	return func(yield func(estimate.Word) bool) {
+		word := job.word()
+		if yield(word) && word.Enforced && place.Taken > 2*place.Planned {
+			yield(job.ownWord())
+		}
 	}
-	return words
 }
 
 // placeOf returns the place of a run, by the time that its job states.

@@ -17,8 +17,10 @@ type Sink interface {
 // what changed, decides ([Decide]), hands the matches to the pool, if there are any, and shows the
 // report to the sinks, in their order. The first error ends it.
 func Run(ctx context.Context, n *Negotiator, pool Pool, sinks ...Sink) error {
+	var delta Delta // one for all cycles, as it is large
 	for {
-		delta, err := pool.Fetch(ctx, n.NextWake())
+		var err error
+		delta, err = pool.Fetch(ctx, n.NextWake())
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -259,6 +259,9 @@ func quarterUp(ratio float64) float64 {
 
 // Changed returns whose words count otherwise since the last call; true: for longer times.
 func (r *TrackRecord) Changed() map[Word]bool {
+	if len(r.changed) == 0 {
+		return nil
+	}
 	changed := r.changed
 	r.changed = map[Word]bool{}
 	return changed

@@ -56,6 +56,10 @@ type clock struct {
 // setClock sets the instant at which expressions are evaluated, by the pool's clock.
 func (m *Matchmaker) setClock(now backfill.Time) {
 	m.clock.now, m.clock.named = m.world.Start+int64(now), nil
+}
+
+// setHost has expressions see the world as it is now, and the instant of the clock.
+func (m *Matchmaker) setHost() {
 	m.host = &classad.Host{
 		Zone: m.world.Zone, UserMap: m.world.UserMap, Random: m.draw,
 		Now: func() int64 {

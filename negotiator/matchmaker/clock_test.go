@@ -82,7 +82,7 @@ func TestStartWindows(t *testing.T) {
 		{`formatTime(time(), "%a %T") >= "Thu 12:34:56" && formatTime(time(), "%a") == "Thu"`, thursday},
 	} {
 		p := newPool()
-		p.world = World{Start: start, Zone: zone}
+		p.SetWorld(World{Start: start, Zone: zone})
 		slot := slotAd(t, "n1", 8, "ClockMin = (time() + 3600) % 86400 / 60; ClockDay = (time() + 3600 + 4 * 86400) % 604800 / 86400;"+
 			"Requirements = "+c.requirements)
 		p.add(slot)

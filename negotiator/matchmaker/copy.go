@@ -33,6 +33,7 @@ func (m *Matchmaker) Copy() *Copy {
 		ownSteps: maps.Clone(m.ownSteps), unbearable: m.unbearable, seen: maps.Clone(m.seen),
 		views: map[string]*view{}, fault: m.accounts.limits.User,
 	}}
+	c.m.setHost()
 	c.m.setClock(backfill.Time(m.clock.now - m.world.Start))
 	for i := range c.m.slots {
 		c.m.slots[i].texts = nil

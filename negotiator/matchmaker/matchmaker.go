@@ -112,7 +112,7 @@ type Matchmaker struct {
 	expires    int64                     // when the first verdict holds no longer, in seconds since 1970; see hold
 	wakes      int64                     // when a Match is due for that
 	expensive  []Expensive
-	payers     map[string]int // where each user is in expensive
+	payers     map[string]int // where each user is in expensive; nil: it is empty
 
 	explaining int64 // how many steps WhyNone may still take, until the next Match
 	fault      int64 // how many steps dear slots' own Requirements may still take, until the next Match
@@ -199,6 +199,7 @@ func New(
 		m.always["request"+strings.ToLower(resource)] = true
 	}
 	m.setAmounts(resources)
+	m.setHost()
 	m.setClock(0)
 	m.clusterAnew()
 	return m
@@ -330,7 +331,7 @@ func (m *Matchmaker) Match(ctx context.Context, now backfill.Time) (changed []ba
 	m.setClock(now)
 	m.looks, m.remeasured = 0, m.remeasured[:0]
 	m.accounts.open()
-	m.expensive, m.payers = m.expensive[:0], map[string]int{}
+	m.expensive, m.payers = m.expensive[:0], nil
 	if m.explaining = m.limits.Cluster; m.explaining == 0 {
 		m.explaining = math.MaxInt64
 	}

@@ -210,6 +210,9 @@ func (m *Matchmaker) count(u user, steps int64) {
 		e.Jobs, e.Steps = e.Jobs+u.jobs, e.Steps+steps
 		return
 	}
+	if m.payers == nil {
+		m.payers = map[string]int{}
+	}
 	m.payers[u.name] = len(m.expensive)
 	m.expensive = append(m.expensive, Expensive{u.name, u.jobs, steps})
 }

@@ -16,6 +16,7 @@ type World struct {
 // as far as the limits allow, and until then no autocluster has candidates: it must follow at once.
 func (m *Matchmaker) SetWorld(world World) {
 	m.world, m.open = world, true
+	m.setHost()
 	for ad, steps := range m.ownSteps { // of those that are barred it is known whatever the world is
 		if steps >= 0 {
 			delete(m.ownSteps, ad)
