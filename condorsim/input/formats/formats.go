@@ -109,10 +109,11 @@ func Open(r io.Reader, name string) (*Source, error) {
 		return nil, err
 	}
 	head := text.Peek(1 << 12)
+	if workload.IsSWF(head) { // most are, and the other kinds need many expressions
+		return &Source{SWF, text, name}, nil
+	}
 	kind, format := kinds.Of(head), recognised(head)
 	switch {
-	case workload.IsSWF(head):
-		return &Source{SWF, text, name}, nil
 	case format.Sure:
 	case (kind == nil || kind.General) && workload.NamesFields(head):
 		return &Source{SWF, text, name}, nil // which says what is wrong with names

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind is a kind of file that is recognised, and not read wherever something else is wanted.
@@ -118,10 +119,11 @@ func (k *Kind) Problem() string {
 }
 
 // text returns a kind of text, which matches one of some expressions. Slots are to be had from
-// condor_status, whatever the kind.
+// condor_status, whatever the kind. The expressions are compiled when a text is first asked about, since most
+// processes never do.
 func text(holds, jobs string, expressions ...string) *Kind {
-	expression := regexp.MustCompile(strings.Join(expressions, "|"))
-	return &Kind{Holds: holds, Jobs: jobs, Slots: SlotAds, recognises: expression.Match}
+	expression := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.Join(expressions, "|")) })
+	return &Kind{Holds: holds, Jobs: jobs, Slots: SlotAds, recognises: func(head []byte) bool { return expression().Match(head) }}
 }
 
 // whatever returns a kind of text with which the same is to be done for jobs and for slots.
