@@ -4,9 +4,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"github.com/condor-backfill/condor-backfill/backfill"
 	"github.com/condor-backfill/condor-backfill/condorsim"
 	"github.com/condor-backfill/condor-backfill/condorsim/input/workload"
+	"github.com/condor-backfill/condor-backfill/negotiator"
 )
 
 // allocations returns how often memory is allocated for each job of a trace.
@@ -33,4 +36,17 @@ func TestCyclesAllocateLittle(t *testing.T) {
 			require.NoError(t, err)
 		}), most, policy)
 	}
+}
+
+func TestHasRunIsWhetherAnyRan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, r := &condorsim.Workload{}, &condorsim.Result{}
+		for i := range rapid.IntRange(0, 3).Draw(t, "jobs") {
+			job := &negotiator.Job{ID: backfill.JobID(i), Scavenger: rapid.Bool().Draw(t, "scavenger")}
+			w.Jobs = append(w.Jobs, condorsim.Job{Job: job, Cpus: 1})
+			r.Outcomes = append(r.Outcomes, condorsim.Outcome{Ended: rapid.Bool().Draw(t, "ended")})
+		}
+		r.Workload = w
+		require.Equal(t, len(r.Ran()) > 0, r.HasRun())
+	})
 }

@@ -40,10 +40,8 @@ func (r *Result) Measured() metrics.Measures {
 	if r.partial {
 		list = slices.DeleteFunc(list, ofAll)
 	}
-	for i, o := range r.Outcomes {
-		if o.Ended && !r.Workload.Jobs[i].Scavenger {
-			return list
-		}
+	if r.HasRun() {
+		return list
 	}
 	return slices.DeleteFunc(list, func(m metrics.Measure) bool { return m.Value == 0 && m.Unit != metrics.Count })
 }

@@ -169,14 +169,24 @@ func (r *Result) Ran() []metrics.Job {
 	return r.ranOf(func(job int) bool { return !r.Workload.Jobs[job].Scavenger })
 }
 
+// HasRun reports whether some job ran to its end, scavengers left out.
+func (r *Result) HasRun() bool {
+	for i := range r.Outcomes {
+		if r.Outcomes[i].Ended && !r.Workload.Jobs[i].Scavenger {
+			return true
+		}
+	}
+	return false
+}
+
 // ranOf returns those of the jobs that ran to their ends that are chosen.
 func (r *Result) ranOf(chosen func(job int) bool) []metrics.Job {
 	jobs := make([]metrics.Job, 0, len(r.Outcomes))
-	for i, o := range r.Outcomes {
+	for i := range r.Outcomes {
+		o, j := &r.Outcomes[i], &r.Workload.Jobs[i]
 		if !o.Ended || !chosen(i) {
 			continue
 		}
-		j := r.Workload.Jobs[i]
 		cpus, memory := r.Occupies(backfill.JobID(i))
 		jobs = append(jobs, metrics.Job{
 			Submit: int64(j.Submit), Start: int64(o.Start), Run: int64(o.End - o.Start), Saved: int64(o.Saved),

@@ -360,7 +360,7 @@ func measured(r *condorsim.Result) (waits, use, rest []row) {
 
 // whyNothing says that no job ran, so that nobody looks for the means.
 func whyNothing(r *condorsim.Result) string {
-	if len(r.Ran()) > 0 {
+	if r.HasRun() {
 		return ""
 	}
 	return fmt.Sprintf("no job ran to its end, so there is nothing to measure: %s of %s jobs are held\n", inwords.Whole(r.Held()),
