@@ -3,9 +3,9 @@
 package host
 
 import (
-	"net"
+	"io"
 	"os/exec"
 )
 
-// offerChannel returns nil, because processes do not inherit sockets on this system.
-func offerChannel(*exec.Cmd) (net.Conn, func(), error) { return nil, func() {}, nil }
+// offerChannel returns nil, because processes inherit no pipes on this system.
+func offerChannel(*exec.Cmd) (io.ReadWriteCloser, func(), error) { return nil, func() {}, nil }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"net"
 	"os/exec"
 	"sync"
 	"sync/atomic"
@@ -28,8 +28,8 @@ const grace = 2 * time.Second
 type process struct {
 	*supervised
 	client *plugin.Client
-	// channel is the socket offered for the session, or nil.
-	channel net.Conn
+	// channel is what was offered for the session, or nil.
+	channel io.ReadWriteCloser
 }
 
 // launch starts a plugin's process and completes the handshake. The process outlives ctx, unless
@@ -63,7 +63,7 @@ func launch(ctx context.Context, command Command, options Options,
 	service, err := p.shakeHands(ctx)
 	inherited()
 	if p.channel != nil {
-		// A process that the plugin started may hold the other end open, and be out of reach.
+		// A process that the plugin started may hold the other ends open, and be out of reach.
 		context.AfterFunc(p.life, func() { _ = p.channel.Close() })
 	}
 	if err != nil {

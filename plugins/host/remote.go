@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -58,7 +58,7 @@ type Options struct {
 	remains *remains // of the plugin's processes; nil: nobody asks
 	// NoMTLS turns off encryption of the connection, a Unix socket that only this user can reach.
 	NoMTLS bool
-	// NoChannel uses gRPC for the session even if the plugin supports an inherited socket.
+	// NoChannel uses gRPC for the session even if the plugin supports inherited pipes.
 	NoChannel bool
 	// Logger receives the plugin's log and that of its supervision; nil means hclog's default.
 	Logger hclog.Logger
@@ -186,7 +186,7 @@ func (r *Remote) start(ctx context.Context) (*session, backfill.PolicySpec, erro
 
 // greet asks the plugin for its description, opens a session and passes the policy its options. The
 // channel is nil if none was offered. On an error greet ends the process.
-func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel net.Conn, options map[string]string,
+func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel io.ReadWriteCloser, options map[string]string,
 	end func(graceful bool),
 ) (*session, backfill.PolicySpec, error) {
 	carrier, description, err := meet(ctx, service, channel)
@@ -220,11 +220,11 @@ func greet(ctx context.Context, service policyv1.PolicyServiceClient, channel ne
 // meet asks the plugin to describe itself and opens a session: over the channel if it was offered
 // and accepted, else over gRPC.
 func meet(ctx context.Context, service policyv1.PolicyServiceClient,
-	channel net.Conn,
+	channel io.ReadWriteCloser,
 ) (transport, *policyv1.DescribeResponse, error) {
 	description, err := service.Describe(ctx, &policyv1.DescribeRequest{}, grpc.MaxCallRecvMsgSize(wire.MaxDescription))
 	if err == nil && description.GetChannel() && channel != nil {
-		return newSocket(channel), description, nil
+		return newPiped(channel), description, nil
 	}
 	if channel != nil {
 		_ = channel.Close()

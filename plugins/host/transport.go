@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"syscall"
+	"os"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -96,23 +95,25 @@ func (c codec) Unmarshal(data mem.BufferSlice, m any) error {
 	return c.CodecV2.Unmarshal(data, m)
 }
 
-// socket is a session over an inherited socket.
-type socket struct {
-	conn    net.Conn
-	channel *wire.Channel
+// piped is a session over inherited pipes.
+type piped struct {
+	*wire.Channel
+	ends io.Closer
 }
 
-func newSocket(conn net.Conn) *socket { return &socket{conn, wire.NewChannel(conn, wire.MaxAnswer)} }
+func newPiped(ends io.ReadWriteCloser) *piped {
+	return &piped{wire.NewChannel(ends, wire.MaxAnswer), ends}
+}
 
-func (s *socket) send(m *policyv1.HostMessage) (int, error) { return s.channel.Send(m) }
+func (p *piped) send(m *policyv1.HostMessage) (int, error) { return p.Send(m) }
 
-func (s *socket) receive() (*policyv1.PolicyMessage, int, error) {
+func (p *piped) receive() (*policyv1.PolicyMessage, int, error) {
 	m := &policyv1.PolicyMessage{}
-	n, err := s.channel.Receive(m)
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) {
+	n, err := p.Receive(m)
+	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
 		err = errors.New("the plugin ended it, or its process died")
 	}
 	return m, n, err
 }
 
-func (s *socket) cut() { _ = s.conn.Close() }
+func (p *piped) cut() { _ = p.ends.Close() }

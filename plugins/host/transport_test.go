@@ -16,7 +16,7 @@ import (
 func onSocket(t *testing.T) (*session, net.Conn) {
 	t.Helper()
 	here, there := net.Pipe()
-	s := &session{transport: newSocket(here), end: func(bool) {}}
+	s := &session{transport: newPiped(here), end: func(bool) {}}
 	t.Cleanup(func() {
 		s.close(false)
 		_ = there.Close()

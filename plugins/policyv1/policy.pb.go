@@ -675,8 +675,8 @@ type DescribeResponse struct {
 	Options []*Option `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
 	// promise says what a job's owner may rely on.
 	Promise string `protobuf:"bytes,7,opt,name=promise,proto3" json:"promise,omitempty"`
-	// channel says that the plugin has taken the offered socket and holds its
-	// session there.
+	// channel says that the plugin has taken the offered pipes and holds its session
+	// there.
 	Channel bool `protobuf:"varint,8,opt,name=channel,proto3" json:"channel,omitempty"`
 	// features are what the plugin understands of what came after the protocol's
 	// first release. A round or a state with another one is not put before it, since

@@ -2,7 +2,7 @@
 
 package sdk
 
-import "os"
+import "io"
 
-// takeChannel returns nil, because processes do not inherit sockets on this system.
-func takeChannel() *os.File { return nil }
+// takeChannel returns nil, because processes inherit no pipes on this system.
+func takeChannel() io.ReadWriteCloser { return nil }

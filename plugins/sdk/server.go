@@ -39,7 +39,7 @@ func (s *server) Session(stream policyv1.PolicyService_SessionServer) error {
 	return s.hold(stream.Recv, stream.Send)
 }
 
-// converse serves a session over a channel, the socket that the process inherited.
+// converse serves a session over a channel, on the pipes that the process inherited.
 func (s *server) converse(c *wire.Channel) error {
 	return s.hold(
 		func() (*policyv1.HostMessage, error) {

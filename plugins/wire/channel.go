@@ -11,8 +11,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/plugins/policyv1"
 )
 
-// ChannelEnv is the environment variable that offers a plugin a socket for its session: its value
-// is the number of the descriptor.
+// ChannelEnv is the environment variable that offers a plugin two pipes for its session: its value is
+// the numbers of the descriptors that it reads from and writes to, with a comma between them.
 const ChannelEnv = "CONDOR_BACKFILL_CHANNEL"
 
 // Channel carries messages over a stream, each preceded by its length as the protocol defines it.
