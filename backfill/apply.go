@@ -151,14 +151,14 @@ func (c *Cycle) returnHeld() (returned []planned) {
 }
 
 func (c *Cycle) submit(e *Event) {
-	r := record{job: e.Job, key: e.Key, alone: c.s.queue.Len() == 0}
+	r := record{job: e.Job, key: e.Key, line: e.line, alone: c.s.queue.Len() == 0}
 	c.holdIfItNeverFits(&r)
 	c.set(e.Job.ID, &r)
 }
 
 func (c *Cycle) change(e *Event) {
 	old, _ := c.s.jobs.Get(e.Job.ID)
-	r := record{job: e.Job, key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee}
+	r := record{job: e.Job, key: e.Key, line: e.line, alone: old.alone, promised: old.promised, guarantee: old.guarantee}
 	r.lifted = c.lift(CauseJobChanged)
 	if e.LimitChanged {
 		r.lifted = c.lift(CauseLimitChanged)
@@ -309,7 +309,7 @@ func (c *Cycle) find(e *Event) {
 	next := record{
 		job: e.Job, phase: running, placement: e.Placement, start: e.Start,
 		end: c.s.untilSlotEnds(e.Job, e.Placement, e.End),
-		key: e.Key, alone: old.alone, promised: old.promised, guarantee: old.guarantee,
+		key: e.Key, line: e.line, alone: old.alone, promised: old.promised, guarantee: old.guarantee,
 	}
 	c.set(e.Job.ID, &next)
 	void := c.displace(slotsOf(e.Placement), rowsOf(e.Job.Takes), CauseSlotChanged)

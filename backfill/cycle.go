@@ -87,7 +87,7 @@ func (c *Cycle) Queue() iter.Seq[*Job] { return c.released(c.Waiting()) }
 // yet. The loop may start jobs, hold them and reserve for them.
 func (c *Cycle) Waiting() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
-		if first := c.s.queue.order.first(); first != nil {
+		if first := c.s.queue.first(); first != nil {
 			if at := *first; yield(at.job) {
 				c.walk(at, yield)
 			}
@@ -372,11 +372,14 @@ func (c *Cycle) Fast() Fast { return Fast{c} }
 func (c *Cycle) walk(at queued, yield func(*Job) bool) {
 	var few [32]queued
 	for {
-		n := 0
-		c.s.queue.order.ascend(&at, func(q queued) bool {
+		n, most := 0, len(few)
+		if c.s.queue.oneByOne() {
+			most = 1
+		}
+		c.s.queue.ascend(&at, func(q queued) bool {
 			few[n] = q
 			n++
-			return n < len(few)
+			return n < most
 		})
 		changes := c.s.queueChanges
 		for _, q := range few[:n] {

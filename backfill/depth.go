@@ -123,7 +123,7 @@ func (s *State) listBeyond() {
 	if !s.guarantees {
 		return
 	}
-	s.queue.order.ascend(nil, func(q queued) bool {
+	s.queue.ascend(nil, func(q queued) bool {
 		if r := s.jobs.Find(q.job.ID); r.unplanned() {
 			s.beyond.Set(s.entering(r))
 		}

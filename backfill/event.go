@@ -107,6 +107,8 @@ type Event struct {
 	// are those that it has promised nothing yet, and they may as well enter its plan once all
 	// events are taken.
 	Displaced []*Job
+
+	line *line // along which the key moves; or nil
 }
 
 // concerns returns the ID of the job that the event is about, or false if it is about none.
@@ -220,13 +222,19 @@ type Round struct {
 	// Planning changes how far the policy plans, if it is not nil.
 	Planning *Planning
 	Events   []Event
+
+	moves bool // the keys of the waiting jobs move along their lines to Now; set by the host
 }
 
 // JobKey is a job's place in the queue's order, lower first.
 type JobKey struct {
-	Job JobID
-	Key float64
+	Job  JobID
+	Key  float64
+	line *line
 }
+
+// Rekeyed reports whether keys may have changed.
+func (r *Round) Rekeyed() bool { return r.moves || len(r.Keys) > 0 }
 
 // concerned returns the jobs that have an event in the round.
 func (r *Round) concerned() (jobs JobSet) {

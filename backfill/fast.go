@@ -25,7 +25,7 @@ func (f Fast) Behind(j *Job) iter.Seq[*Job] {
 		if !ok {
 			return
 		}
-		c.walk(queued{r.key, r.job}, yield)
+		c.walk(queued{c.s.keyOf(&r), r.job}, yield)
 	})
 }
 
@@ -97,12 +97,12 @@ func (f Fast) Vacated(list []Vacated) []Vacated {
 				continue
 			}
 			if old.phase == waiting && now.start == old.start && now.placement.Equal(old.placement) {
-				list = append(list, Vacated{Job: old.job, Key: old.key, Start: now.end, End: old.end, Placement: old.placement})
+				list = append(list, Vacated{Job: old.job, Key: c.s.keyOf(old), Start: now.end, End: old.end, Placement: old.placement})
 				continue
 			}
 		}
 		list = append(list, Vacated{
-			Job: old.job, Key: old.key, Start: old.start, End: old.end,
+			Job: old.job, Key: c.s.keyOf(old), Start: old.start, End: old.end,
 			Placement: old.placement, Planned: old.phase == waiting,
 		})
 	}

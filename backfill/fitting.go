@@ -22,7 +22,7 @@ func (f Fast) Fitting(j *Job) iter.Seq2[*Job, Placement] {
 			if r == nil {
 				return
 			}
-			behind = &queued{r.key, r.job}
+			behind = &queued{c.s.keyOf(r), r.job}
 		}
 		fitting := c.fitting(behind, unplannedJobs)
 		defer func() { c.lanes = fitting[:0] }()
@@ -57,7 +57,7 @@ func (c *Cycle) sweep(behind *queued, but []int32) {
 		s := &q.shapes[i]
 		s.fresh, s.planned.fresh, s.gave = false, true, s.gives(q)
 		if s.least != Forever && behind != nil {
-			first, _ := s.jobs.next(nil, Forever)
+			first, _ := q.next(&s.jobs, nil, Forever)
 			s.fresh = first.compare(behind) <= 0
 		}
 	}
@@ -246,7 +246,7 @@ func (c *Cycle) seek(l *lane, behind *queued) bool {
 	c.measure(l)
 	jobs := l.which.of(&c.s.queue.shapes[l.shape])
 	for {
-		next, ok := jobs.next(behind, l.limit)
+		next, ok := c.s.queue.next(jobs, behind, l.limit)
 		if !ok {
 			return false
 		}

@@ -162,7 +162,7 @@ func (s *State) listShares() {
 		return
 	}
 	s.shares = &shares{users: map[string]*share{}, planned: make(work, len(s.resources))}
-	s.queue.order.ascend(nil, func(q queued) bool {
+	s.queue.ascend(nil, func(q queued) bool {
 		s.shares.count(s.jobs.Find(q.job.ID), 1, len(s.resources))
 		return true
 	})

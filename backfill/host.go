@@ -103,7 +103,9 @@ type Host struct {
 	State *State
 	order Order
 	keyed bool  // all jobs of the state have their keys from this order
-	moves Moves // what changes some job's key
+	moves Moves // what changes some job's key; with time: otherwise than along a curve
+	lines bool  // the keys of some jobs move along curves
+	bare  bool  // those of others do not
 	// byJobs says that all keys are 0, as the policy needs its queue in order of jobs.
 	byJobs   bool
 	planning *Planning // nil: as the state has it
@@ -120,6 +122,7 @@ type Host struct {
 	lets     bool          // the next round lets the jobs wait again that a former policy held
 	events   []Event       // buffer for the events of a round
 	watch    func(Settled) // what is told of rounds; may be nil
+	long     int           // from how many waiting jobs on keys move along lines
 	failure  error         // of the round under way: why main's decision did not count
 }
 
@@ -140,7 +143,9 @@ func NewHost(s *State, order Order, main, fallback Decider, refused func(Refusal
 	if s != nil { // the caller may set the state later
 		s.memo = nil // it belongs to the previous policy, which may have the same name
 	}
-	return &Host{State: s, order: order, main: main, spec: main.Spec(), fallback: fallback, refused: refused}, nil
+	return &Host{
+		State: s, order: order, main: main, spec: main.Spec(), fallback: fallback, refused: refused, long: manyMoving,
+	}, nil
 }
 
 // Change replaces the active policy, its fallback and the order from the next round on. Running and
@@ -156,7 +161,7 @@ func (h *Host) Change(order Order, main, fallback Decider) error {
 		return err
 	}
 	next.events, next.planning, next.breaks, next.most = h.events, h.planning, h.breaks, h.most
-	next.watch = h.watch
+	next.watch, next.long = h.watch, h.long
 	next.lets = true
 	*h = *next
 	return nil
@@ -181,7 +186,7 @@ func (h *Host) follows(before Planning) Planning {
 // rank settles whether the keys come from the order, under the given planning.
 func (h *Host) rank(p Planning) {
 	if byJobs := h.spec.IgnoresOrder && !p.Reorder; byJobs != h.byJobs {
-		h.byJobs, h.keyed, h.moves = byJobs, false, 0
+		h.byJobs, h.keyed, h.moves, h.lines, h.bare = byJobs, false, Moves{}, false, false
 	}
 }
 
@@ -213,9 +218,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	}
 	h.rank(planning)
 	at := Moment{Now: r.Now, Capacity: h.State.capacityAfter(r.Events)}
-	if keys := h.keys(&r, at); len(keys) > 0 {
-		r.Keys = append(keys, r.Keys...)
-	}
+	returning := slices.ContainsFunc(r.Events, Event.returns)
 	r.Events = append(r.Events, h.State.elapsed(&r)...)
 	r.Events = append(r.Events, h.State.rematched(&r)...)
 	r.Events = append(r.Events, h.State.resized(&r)...)
@@ -225,11 +228,15 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 	}
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Job != nil && e.Job.validate(len(h.State.resources)) == nil {
-			e.Key = h.key(e.Job, at) // invalid jobs have no key; the round will be refused
+			h.rankEvent(e, at) // invalid jobs have no key; the round will be refused
 			if e.Kind == Found && e.End <= r.Now {
 				e.End = ExpectedEnd(e.Job, e.Job.runs(h.spec.Guarantees), e.Start, r.Now)
 			}
 		}
+	}
+	r.moves = h.movesAlong()
+	if keys := h.keys(&r, at, returning); len(keys) > 0 {
+		r.Keys = append(keys, r.Keys...)
 	}
 	h.State.sortEvents(r.Events)
 	if h.events = r.Events; len(h.events) > maxSpare {
@@ -255,41 +262,78 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 // keys returns the keys that differ from those in the state when the round opens. A host's first
 // round checks all jobs, since another order may have given them their keys. If keys change with the
 // pool's capacity, a round that changes it checks all jobs, so that the keys of all are those of the
-// present capacity. If they change with time, each round checks the jobs that wait or may come back
-// to the queue.
-func (h *Host) keys(r *Round, at Moment) []JobKey {
+// present capacity. If they change with time, each round checks the jobs that wait, unless their keys
+// move along lines, and a round in which jobs may return to the queue checks all others, too.
+func (h *Host) keys(r *Round, at Moment, returning bool) []JobKey {
 	var keys []JobKey
-	ask := func(j *Job, old float64) bool {
-		if key := h.key(j, at); key != old {
-			keys = append(keys, JobKey{Job: j.ID, Key: key})
+	ask := func(rec *record) bool {
+		key, curve := h.key(rec.job, at)
+		along := rec.line
+		if along == nil || along.Curve != curve {
+			along = newLine(curve)
+		}
+		if key != rec.key || along != rec.line {
+			keys = append(keys, JobKey{rec.job.ID, key, along})
 		}
 		return true
 	}
+	withTime := h.moves.WithTime || h.lines
 	switch {
-	case !h.keyed, h.moves&WithTime != 0 && slices.ContainsFunc(r.Events, Event.returns),
-		h.moves&WithCapacity != 0 && !slices.Equal(at.Capacity, h.State.capacity):
-		h.State.jobs.Scan(func(_ JobID, r *record) bool { return ask(r.job, r.key) })
-	case h.moves&WithTime != 0:
+	case !h.keyed, withTime && returning,
+		h.moves.WithCapacity && !slices.Equal(at.Capacity, h.State.capacity):
+		h.State.jobs.Scan(func(_ JobID, rec *record) bool { return r.moves && rec.phase == waiting || ask(rec) })
+	case withTime && !r.moves:
 		keys = make([]JobKey, 0, h.State.queue.Len())
-		h.State.queue.order.ascend(nil, func(q queued) bool { return ask(q.job, q.key) })
-	default:
+		h.State.queue.ascend(nil, func(q queued) bool { return ask(h.State.jobs.Find(q.job.ID)) })
+	}
+	if r.moves || !withTime {
 		for _, id := range r.Reordered {
 			if known := h.State.jobs.Find(id); known != nil && known.phase == waiting {
-				ask(known.job, known.key)
+				ask(known)
 			}
 		}
 	}
 	return keys
 }
 
-// key returns a job's key, and notes in the host what changes it.
-func (h *Host) key(j *Job, at Moment) float64 {
+// movesAlong reports whether the keys of the waiting jobs move along lines to the round, so that nobody
+// asks for them all. What is told of a round has all keys, so it is for nobody but linked-in policies.
+func (h *Host) movesAlong() bool {
+	least := h.long
+	if h.State.queue.moving {
+		least /= 2
+	}
+	return h.keyed && h.lines && !h.bare && h.untold() && h.State.queue.Len() >= least &&
+		!(h.spec.Guarantees && h.follows(h.State.planning).Reorder) && h.State.haveLines()
+}
+
+// untold reports whether nobody is told of the rounds.
+func (h *Host) untold() bool {
+	_, main := h.main.(*Linked)
+	_, fallback := h.fallback.(*Linked)
+	return main && fallback && h.watch == nil
+}
+
+// key returns a job's key, and the curve along which it moves if the state is to know; it notes in the
+// host what changes the key.
+func (h *Host) key(j *Job, at Moment) (key float64, curve Curve) {
 	if h.byJobs || h.over != nil && h.over() != nil { // a round that is over is not decided
-		return 0
+		return 0, Curve{}
 	}
 	key, moves := h.order(j, at)
-	h.moves |= moves
-	return key
+	h.moves.WithCapacity = h.moves.WithCapacity || moves.WithCapacity
+	if moves.Curve.kind != noCurve && h.untold() {
+		h.lines = true
+		return key, moves.Curve
+	}
+	h.moves.WithTime, h.bare = h.moves.WithTime || moves.WithTime, true
+	return key, Curve{}
+}
+
+// rankEvent gives the job of an event its key.
+func (h *Host) rankEvent(e *Event, at Moment) {
+	key, curve := h.key(e.Job, at)
+	e.Key, e.line = key, newLine(curve)
 }
 
 // capacityAfter returns the capacity of the slots that are up after the events of a round, which may
@@ -386,7 +430,7 @@ func (h *Host) letWait(r *Round) {
 	events := h.State.heldByPolicy(r)
 	at := Moment{Now: r.Now, Capacity: h.State.capacityAfter(r.Events)}
 	for i := range events {
-		events[i].Key = h.key(events[i].Job, at)
+		h.rankEvent(&events[i], at)
 	}
 	r.Events = append(r.Events, events...)
 	h.State.sortEvents(r.Events)

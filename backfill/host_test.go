@@ -419,7 +419,9 @@ func TestEventsWithNeedlessFieldsAreRefused(t *testing.T) {
 func TestReordered(t *testing.T) {
 	s := newState(t, cpus(4))
 	keys := map[backfill.JobID]float64{1: 1, 2: 2, 3: 3, 4: 4}
-	changing := func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) { return keys[j.ID], 0 }
+	changing := func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
+		return keys[j.ID], backfill.Moves{}
+	}
 	h, err := backfill.NewHost(s, changing, link(t, "easy", nil), link(t, "easy", nil), nil)
 	require.NoError(t, err)
 	decide(t, h, 0, submitted(job(1, 0, 100, 4), job(2, 0, 100, 4), job(3, 0, 100, 4), job(4, 0, 100, 4))...)

@@ -65,7 +65,7 @@ func (s *State) OnReserved(d *Decision, i int) (stands bool) {
 		used[at.Slot] = true
 	}
 	stood := func(r *record) bool {
-		return before(r.job, r.key) && slices.ContainsFunc(r.placement, func(at Chunks) bool { return used[at.Slot] })
+		return before(r.job, s.keyOf(r)) && slices.ContainsFunc(r.placement, func(at Chunks) bool { return used[at.Slot] })
 	}
 	s.planned.Scan(func(p planned) bool {
 		// Under guarantees the key does not count, and most records need not be read.

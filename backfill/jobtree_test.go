@@ -114,12 +114,12 @@ func TestQueueShapes(t *testing.T) {
 	for i := range 60 {
 		j := &Job{ID: JobID(i), Nodes: 1 + i%3, Request: Vector{int64(i % 5), 1}, Estimate: Time(10 + i)}
 		jobs = append(jobs, j)
-		q.add(queued{job: j}, i%2 == 0)
+		q.add(place{queued: queued{job: j}}, i%2 == 0)
 	}
 	q.list()
 	require.Len(t, q.shapes, 15)
 	for i := range q.shapes {
-		require.Equal(t, 4, q.shapes[i].jobs.size)
+		require.Equal(t, 4, q.shapes[i].jobs.fixed.size)
 	}
 	// A shape whose hash is another's, as two shapes rarely have it.
 	twin := q.shape(&Job{Nodes: 1, Request: Vector{99, 1}})
@@ -135,14 +135,14 @@ func TestQueueShapes(t *testing.T) {
 	}
 	c := q.Copy()
 	for _, j := range jobs {
-		q.remove(queued{job: j})
+		q.remove(place{queued: queued{job: j}})
 	}
 	require.Empty(t, q.index)
 	require.Zero(t, q.Len())
 	require.Len(t, q.free, len(q.shapes))
 	require.Equal(t, 60, c.Len())
 	for i := range c.shapes[:15] {
-		require.Equal(t, 4, c.shapes[i].jobs.size)
+		require.Equal(t, 4, c.shapes[i].jobs.fixed.size)
 	}
 }
 
@@ -155,9 +155,9 @@ func TestAJobThatLeavesAtOnceIsInNoShape(t *testing.T) {
 		for i := range 3*maxJoined + 1 {
 			j := &Job{ID: JobID(i), Nodes: 1, Request: Vector{1 + int64(i%5)}, Estimate: Time(10 + i)}
 			jobs = append(jobs, j)
-			q.add(queued{job: j}, false)
+			q.add(place{queued: queued{job: j}}, false)
 			if i >= stay {
-				q.remove(queued{job: j})
+				q.remove(place{queued: queued{job: j}})
 			}
 		}
 		require.Equal(t, stay, q.Len())
@@ -165,11 +165,11 @@ func TestAJobThatLeavesAtOnceIsInNoShape(t *testing.T) {
 		c.list()
 		listed := 0
 		for i := range c.shapes {
-			listed += c.shapes[i].jobs.size
+			listed += c.shapes[i].jobs.fixed.size
 		}
 		require.Equal(t, stay, listed)
 		for _, j := range jobs[:stay] {
-			q.remove(queued{job: j})
+			q.remove(place{queued: queued{job: j}})
 		}
 		require.Empty(t, q.index)
 		require.Zero(t, q.Len())

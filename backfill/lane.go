@@ -36,7 +36,7 @@ func (w laneJobs) listed() laneJobs {
 }
 
 // of returns a shape's list.
-func (w laneJobs) of(s *shape) *jobTree {
+func (w laneJobs) of(s *shape) *listing {
 	switch w.listed() {
 	case plannedByEstimate:
 		return &s.planned.byEstimate

@@ -117,7 +117,7 @@ func TestReturningJobsHaveNewKeys(t *testing.T) {
 // capacity only if it says that keys change with that.
 func TestAskedOnce(t *testing.T) {
 	for moves, want := range map[backfill.Moves][]int{
-		0: {3, 4, 4, 4, 4}, backfill.WithTime: {3, 6, 9, 12, 15}, backfill.WithCapacity: {3, 4, 4, 7, 7},
+		{}: {3, 4, 4, 4, 4}, {WithTime: true}: {3, 6, 9, 12, 15}, {WithCapacity: true}: {3, 4, 4, 7, 7},
 	} {
 		asked := 0
 		order := func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
@@ -181,6 +181,43 @@ func BenchmarkKeys(b *testing.B) {
 					require.NoError(b, err)
 					r = backfill.Round{Now: r.Now + 1}
 				}
+			})
+		}
+	}
+}
+
+// TestKeysAlongLines decides the rounds of random pools twice under each policy, once by a host that asks
+// for all keys in each round and once by one that has keys move along lines as soon as anything waits.
+func TestKeysAlongLines(t *testing.T) {
+	for _, name := range []string{"wfp", "wfp-wide", "xfactor"} {
+		for _, policy := range policies.All() {
+			t.Run(name+" "+policy.Name, func(t *testing.T) {
+				t.Parallel()
+				var moved bool
+				rapid.Check(t, func(rt *rapid.T) {
+					d := conformance.NewDriver(rapid.Uint64().Draw(rt, "seed"))
+					d.Calm = rapid.Bool().Draw(rt, "calm")
+					plain := newOrderedHost(t, d, link(t, policy.Name, nil), order(t, name))
+					along := newOrderedHost(t, d, link(t, policy.Name, nil), order(t, name))
+					along.State = plain.State.Clone()
+					along.FollowFrom(1)
+					for range 25 {
+						r := d.Round(plain.State)
+						r.Keys = nil // the hosts get the keys from the order
+						want, err := plain.Decide(t.Context(), r)
+						require.NoError(rt, err)
+						if rapid.IntRange(0, 4).Draw(rt, "copied") == 0 {
+							along.State = along.State.Clone()
+						}
+						got, err := along.Decide(t.Context(), r)
+						require.NoError(rt, err)
+						require.Equal(rt, want.Actions, got.Actions)
+						require.Equal(rt, ids(plain.State.FirstWaiting(1<<20)), ids(along.State.FirstWaiting(1<<20)))
+						require.Equal(rt, plain.State.Snapshot(), along.State.Snapshot())
+						moved = moved || along.State.MovesAlong()
+					}
+				})
+				require.Equal(t, !policy.IgnoresOrder, moved)
 			})
 		}
 	}

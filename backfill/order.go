@@ -19,14 +19,19 @@ type Moment struct {
 	Capacity Vector
 }
 
-// Moves says what can change a job's key while the job stays as it is; 0: nothing.
-type Moves uint8
+// Moves says what can change a job's key while the job stays as it is; the zero value: nothing.
+type Moves struct {
+	WithTime     bool // the host asks again when each cycle opens, unless a curve says what it would be told
+	WithCapacity bool // the host asks again when slots come, go or get another capacity
+	// Curve says how the key changes with time, if it does so by itself and in a known way. An order that
+	// alters the key of another one alters the curve, too, or drops it.
+	Curve Curve
+}
 
-// What can change a key.
-const (
-	WithTime     Moves = 1 << iota // the host asks again when each cycle opens
-	WithCapacity                   // the host asks again when slots come, go or get another capacity
-)
+// And returns what changes a key that depends on more than one that has these moves.
+func (m Moves) And(more Moves) Moves {
+	return Moves{WithTime: m.WithTime || more.WithTime, WithCapacity: m.WithCapacity || more.WithCapacity}
+}
 
 // OrderSpec is an order with its name and description.
 type OrderSpec struct {
@@ -69,7 +74,7 @@ func OrderNamed(name string) (Order, error) {
 
 // fixed makes an order of a key that depends on the job alone.
 func fixed(key func(*Job) float64) Order {
-	return func(j *Job, _ Moment) (float64, Moves) { return key(j), 0 }
+	return func(j *Job, _ Moment) (float64, Moves) { return key(j), Moves{} }
 }
 
 // area prefers jobs that take little of the pool for a short time: of the resources that the pool
@@ -85,30 +90,23 @@ func area(j *Job, at Moment) (float64, Moves) {
 			largest = max(largest, asked/float64(capacity))
 		}
 	}
-	return largest, WithCapacity
+	return largest, Moves{WithCapacity: true}
 }
 
 // wfp prefers wide jobs, and jobs that have waited long relative to their estimate: the utility
-// function of Argonne's Blue Gene/P (Tang et al., CLUSTER 2009). The sequence of the float
-// operations is part of the definition: it makes the rounding the same on every machine.
+// function of Argonne's Blue Gene/P (Tang et al., CLUSTER 2009).
 func wfp(j *Job, at Moment) (float64, Moves) {
-	return -(waited(j, at) * float64(j.Width())), WithTime
+	return Curve{kind: cube, submit: j.Submit, estimate: j.Estimate, width: float64(j.Width()), again: 1}.moves(at.Now)
 }
 
 // wfpWide is wfp with the cpus squared, so that wide jobs need not wait as long as the area that they
-// take is large. As in wfp, the sequence of the operations is part of the definition.
+// take is large.
 func wfpWide(j *Job, at Moment) (float64, Moves) {
 	width := float64(j.Width())
-	return -(waited(j, at) * width * width), WithTime
-}
-
-// waited returns the third power of how often a job has waited for its estimate.
-func waited(j *Job, at Moment) float64 {
-	r := float64(j.Waited(at.Now)) / float64(j.Estimate)
-	return r * r * r
+	return Curve{kind: cube, submit: j.Submit, estimate: j.Estimate, width: width, again: width}.moves(at.Now)
 }
 
 // xfactor prefers jobs that have waited long relative to their estimate.
 func xfactor(j *Job, at Moment) (float64, Moves) {
-	return -float64(j.Waited(at.Now)+j.Estimate) / float64(j.Estimate), WithTime
+	return Curve{kind: expansion, submit: j.Submit, estimate: j.Estimate}.moves(at.Now)
 }

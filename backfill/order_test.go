@@ -65,7 +65,8 @@ func TestMovingOrders(t *testing.T) {
 	} {
 		key, moves := order(t, tt.order)(tt.job, backfill.Moment{Now: tt.now})
 		require.InDelta(t, tt.want, key, 0, "%s at %d", tt.order, tt.now)
-		require.Equal(t, backfill.WithTime, moves)
+		require.True(t, moves.WithTime)
+		require.Equal(t, key, moves.Curve.Key(tt.now)) //nolint:testifylint // to the last bit
 	}
 }
 
@@ -95,7 +96,7 @@ func TestArea(t *testing.T) {
 	} {
 		key, moves := order(t, "area")(tt.job, backfill.Moment{Now: 7, Capacity: tt.has})
 		require.InDelta(t, tt.want, key, 0, "%v of %v", tt.job.Total(), tt.has)
-		require.Equal(t, backfill.WithCapacity, moves)
+		require.Equal(t, backfill.Moves{WithCapacity: true}, moves)
 	}
 }
 

@@ -9,8 +9,18 @@ import (
 // equal requests and candidates, take the same of rows, and differ in their estimates alone. So whether any of them fits
 // now is known from the shortest, and of those that are longer than one that does not fit none
 // does: a pass over the queue looks only at jobs that may fit (see [Fast.Fitting]).
+//
+// While keys move along lines (see moving.go), shapes list their jobs as [leaders], and the order
+// lists them only once somebody walks the whole queue at an instant.
 type queue struct {
 	order  jobTree
+	size   int
+	moving bool
+	bare   bool // of some job no line is known
+	sorted bool // the order lists all jobs
+	now    Time // of the cycle
+	steps  int  // jobs that were looked for one by one at this instant
+
 	shapes []shape          // those without jobs are free for others
 	index  map[uint64]int32 // by hash, the first shape; the others follow by shape.next
 	free   []int32
@@ -18,7 +28,7 @@ type queue struct {
 	last   int32 // the shape that was searched for last, mostly the next one too
 	// joined are jobs without a reservation that joined the queue in the open cycle and are not listed by
 	// shape yet: many start before anybody asks for them by shape.
-	joined []queued
+	joined []place
 
 	// A sweep is a pass of [Fast.Fitting] over the queue that went to its end. If swept is set, a
 	// job without a reservation did not fit at the last sweep unless its shape is fresh. It can fit
@@ -41,7 +51,7 @@ const maxGrown = 2048
 // reservation, or may not start yet, have the length Forever.
 type shape struct {
 	like  *Job // one that has or had the shape
-	jobs  jobTree
+	jobs  listing
 	next  int32  // the next shape with the same hash; noShape: none
 	least Time   // the least length of a job; Forever: none
 	need  Vector // of all chunks
@@ -55,10 +65,19 @@ type shape struct {
 
 const noShape = -1
 
-func newQueue() *queue { return &queue{index: map[uint64]int32{}, owner: new(owner)} }
+func newQueue() *queue { return &queue{index: map[uint64]int32{}, owner: new(owner), sorted: true} }
+
+// place is a waiting job's entry in the queue, with the line of its key if it has one.
+type place struct {
+	queued
+	line *line
+}
+
+// place returns the entry of the record's job.
+func (r *record) place() place { return place{queued{r.key, r.job}, r.line} }
 
 // Len returns the number of waiting jobs.
-func (q *queue) Len() int { return q.order.size }
+func (q *queue) Len() int { return q.size }
 
 // Copy returns an independent copy that shares what neither side changes.
 func (q *queue) Copy() *queue {
@@ -66,6 +85,11 @@ func (q *queue) Copy() *queue {
 	q.owner, c.owner = new(owner), new(owner)
 	c.shapes, c.index, c.free = slices.Clone(q.shapes), maps.Clone(q.index), slices.Clone(q.free)
 	c.grown, c.joined, c.given = slices.Clone(q.grown), slices.Clone(q.joined), slices.Clone(q.given)
+	for i := range c.shapes {
+		for _, l := range c.shapes[i].listings() {
+			l.moving.packs = slices.Clone(l.moving.packs)
+		}
+	}
 	return &c
 }
 
@@ -87,8 +111,12 @@ func (q *queue) grow(at Placement) {
 func (q *queue) forgetSweep() { q.swept, q.grown = false, q.grown[:0] }
 
 // add lists a waiting job.
-func (q *queue) add(e queued, aside bool) {
-	q.order.set(q.owner, listed{queued: e})
+func (q *queue) add(e place, aside bool) {
+	q.size++
+	q.bare = q.bare || e.line == nil
+	if q.sorted {
+		q.order.set(q.owner, listed{queued: q.standing(e)})
+	}
 	if aside || len(q.joined) == maxJoined {
 		q.reserve(e, aside)
 	} else {
@@ -110,7 +138,7 @@ func (q *queue) list() {
 
 // unlisted takes a job from those that are not listed by shape, and reports whether it was one.
 func (q *queue) unlisted(j *Job) bool {
-	i := slices.IndexFunc(q.joined, func(e queued) bool { return e.job == j })
+	i := slices.IndexFunc(q.joined, func(e place) bool { return e.job == j })
 	if i >= 0 {
 		q.joined = slices.Delete(q.joined, i, i+1)
 	}
@@ -118,39 +146,47 @@ func (q *queue) unlisted(j *Job) bool {
 }
 
 // reserve notes whether a waiting job has a reservation or may not start yet.
-func (q *queue) reserve(e queued, aside bool) {
-	q.unlisted(e.job)
+func (q *queue) reserve(e place, aside bool) {
+	listedYet := !q.unlisted(e.job)
 	length := e.job.Estimate
 	if aside {
 		length = Forever
 	}
 	s := &q.shapes[q.shape(e.job)]
-	s.jobs.set(q.owner, listed{e, length})
-	s.least, s.fresh, s.longest = s.jobs.least(), s.fresh || !aside, max(s.longest, e.job.Estimate)
+	if q.moving && listedYet {
+		q.take(&s.jobs, e.queued, e.job.Estimate, Forever)
+	}
+	q.put(&s.jobs, e, length)
+	s.least, s.fresh, s.longest = q.least(&s.jobs), s.fresh || !aside, max(s.longest, e.job.Estimate)
 }
 
 // rekey gives a waiting job another place in the queue's order.
-func (q *queue) rekey(old, now queued, aside bool) {
+func (q *queue) rekey(old, now place, aside bool) {
 	q.list()
 	s := &q.shapes[q.shape(now.job)]
 	fresh := s.fresh
-	s.jobs.remove(q.owner, old)
-	q.order.remove(q.owner, old)
-	q.order.set(q.owner, listed{queued: now})
+	q.take(&s.jobs, old.queued, old.job.Estimate, Forever)
+	if q.sorted {
+		q.order.remove(q.owner, q.standing(old))
+		q.order.set(q.owner, listed{queued: q.standing(now)})
+	}
 	q.reserve(now, aside)
 	s.fresh = fresh
 }
 
 // remove takes a job off the queue.
-func (q *queue) remove(e queued) {
-	q.order.remove(q.owner, e)
+func (q *queue) remove(e place) {
+	q.size--
+	if q.sorted {
+		q.order.remove(q.owner, q.standing(e))
+	}
 	if q.unlisted(e.job) {
 		return
 	}
 	i := q.shape(e.job)
 	s := &q.shapes[i]
-	s.jobs.remove(q.owner, e)
-	if s.least = s.jobs.least(); s.jobs.size == 0 {
+	q.take(&s.jobs, e.queued, e.job.Estimate, Forever)
+	if s.least = q.least(&s.jobs); s.jobs.fixed.size+s.jobs.moving.size == 0 {
 		q.forget(i)
 	}
 }

@@ -11,30 +11,34 @@ const (
 
 // rekey gives jobs the round's new keys. Under fair share the keys of all jobs that wait change in
 // each round. To move a million jobs to other places in the queue one after the other, and to keep
-// their old records, would be most of what the round costs; so many are sorted at once.
+// their old records, would be most of what the round costs; so many are sorted at once. Where keys move
+// along lines, a job with another line has the same place in each list.
 func (c *Cycle) rekey(keys []JobKey) {
-	if len(keys) > fewKeys && keysAtOnce*len(keys) > c.s.queue.Len() {
+	if c.s.queue.moving && len(keys) > 0 || len(keys) > fewKeys && keysAtOnce*len(keys) > c.s.queue.Len() {
 		old := c.s.rekey(keys)
 		c.onUndo(func() { c.s.rekey(old) })
 		return
 	}
 	for _, k := range keys {
 		next, _ := c.s.jobs.Get(k.Job)
-		next.key = k.Key
+		next.key, next.line = k.Key, k.line
 		c.set(k.Job, &next)
 	}
 }
 
 // rekey gives jobs other keys, and returns those that they had, last first.
 func (s *State) rekey(keys []JobKey) (old []JobKey) {
+	s.queue.list()
 	old = make([]JobKey, len(keys))
 	for i, k := range keys {
 		r := s.jobs.Put(k.Job)
-		if old[len(keys)-1-i] = (JobKey{Job: k.Job, Key: r.key}); r.phase == held {
+		if old[len(keys)-1-i] = (JobKey{k.Job, r.key, r.line}); r.phase == held {
 			s.held.Delete(queued{r.key, r.job})
 			s.held.Set(queued{k.Key, r.job})
 		}
-		r.key = k.Key
+		if r.key, r.line = k.Key, k.line; s.queue.moving && r.phase == waiting {
+			s.queue.turn(r)
+		}
 	}
 	s.queue.rekeyAll(func(j *Job) float64 { return s.jobs.Find(j.ID).key })
 	s.queueChanges += 2
@@ -46,13 +50,16 @@ func (s *State) rekey(keys []JobKey) (old []JobKey) {
 
 // rekeyAll sorts the queue by the keys that the callback returns.
 func (q *queue) rekeyAll(key func(*Job) float64) {
+	if q.moving {
+		q.unsort()
+		return
+	}
 	q.list()
 	q.order.rekey(q.owner, key)
 	for i := range q.shapes {
-		s := &q.shapes[i]
-		s.jobs.rekey(q.owner, key)
-		s.planned.byEstimate.rekey(q.owner, key)
-		s.planned.byStart.rekey(q.owner, key)
+		for _, l := range q.shapes[i].listings() {
+			l.fixed.rekey(q.owner, key)
+		}
 	}
 }
 

@@ -28,10 +28,10 @@ func contentsOf(s *State) contents {
 	s.held.Scan(collect(&c.held))
 	s.beyond.Scan(collect(&c.beyond))
 	for _, shape := range s.queue.shapes {
-		for e, more := shape.jobs.next(nil, Forever+1); more; e, more = shape.jobs.next(&e.queued, Forever+1) {
+		for e, more := shape.jobs.fixed.next(nil, Forever+1); more; e, more = shape.jobs.fixed.next(&e.queued, Forever+1) {
 			c.listed[shape.like] = append(c.listed[shape.like], e)
 		}
-		shape.jobs = jobTree{}
+		shape.jobs = listing{}
 		c.shapes[shape.like] = shape
 	}
 	return c
@@ -57,12 +57,12 @@ func TestRekey(t *testing.T) {
 			require.NoError(t, s.set(id, &r, false, new(record)))
 			if stage == waiting && rapid.IntRange(0, 4).Draw(t, "reserved") == 0 {
 				reserved[id] = true
-				s.queue.reserve(queued{r.key, j}, true)
+				s.queue.reserve(r.place(), true)
 			}
 		}
 		var keys []JobKey
 		for range rapid.IntRange(0, 2*int(n)).Draw(t, "keys") { // for some jobs two
-			keys = append(keys, JobKey{JobID(rapid.IntRange(0, int(n)-1).Draw(t, "job")), key.Draw(t, "new")})
+			keys = append(keys, JobKey{Job: JobID(rapid.IntRange(0, int(n)-1).Draw(t, "job")), Key: key.Draw(t, "new")})
 		}
 		before, single := contentsOf(s), s.Clone()
 		old := s.rekey(keys)
@@ -72,7 +72,7 @@ func TestRekey(t *testing.T) {
 			next.key = k.Key
 			require.NoError(t, single.set(k.Job, &next, false, new(record)))
 			if reserved[k.Job] {
-				single.queue.reserve(queued{next.key, next.job}, true)
+				single.queue.reserve(next.place(), true)
 			}
 		}
 		require.Equal(t, contentsOf(single), contentsOf(s))

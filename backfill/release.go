@@ -69,9 +69,9 @@ func (s *State) followEarly(old, now *record) {
 // is none.
 func (s *State) firstReleased() (first *queued) {
 	if s.early.Len() == 0 {
-		return s.queue.order.first()
+		return s.queue.first()
 	}
-	s.queue.order.ascend(nil, func(q queued) bool {
+	s.queue.ascend(nil, func(q queued) bool {
 		if !q.job.Early(s.now) {
 			first = &q
 		}

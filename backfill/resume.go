@@ -15,7 +15,7 @@ func (h *Host) Resume(snap Snapshot) error {
 	at := Moment{Now: snap.Now, Capacity: snap.capacity()}
 	for i := range snap.Jobs {
 		if j := &snap.Jobs[i]; j.Job != nil && j.Job.validate(len(snap.Resources)) == nil {
-			j.Key = h.key(j.Job, at)
+			j.Key, _ = h.key(j.Job, at)
 		}
 	}
 	s, err := Restore(snap)

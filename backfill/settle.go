@@ -135,18 +135,10 @@ func (c *Cycle) keepGuarantee(r *record) error {
 // "Before" is by the queue's order or, if the policy gives guarantees, by submit time and queue
 // position.
 func (c *Cycle) overtakes(s *Started) (overtakes bool) {
-	first, last := c.s.firstReleased(), c.s.queue.order.last()
-	if first == nil {
-		return false
+	if first := c.s.firstReleased(); first == nil || !c.s.guarantees || c.s.queue.allAt(s.key) {
+		return first != nil && first.compare(&queued{s.key, s.Job}) < 0
 	}
-	if !c.s.guarantees || first.key == s.key && last.key == s.key { // equal keys are in order of jobs
-		return first.compare(&queued{s.key, s.Job}) < 0
-	}
-	c.s.queue.order.ascend(nil, func(q queued) bool {
-		overtakes = !c.early(q.job) && Compare(q.job, s.Job) < 0
-		return !overtakes
-	})
-	return overtakes
+	return c.s.queue.some(func(j *Job) bool { return !c.early(j) && Compare(j, s.Job) < 0 })
 }
 
 // classify sets the field How of each started job.

@@ -82,7 +82,7 @@ func (s *View) Snapshot() Snapshot {
 		snap.Candidates = append(snap.Candidates, CandidateSet{ID: id, Candidates: *c})
 	}
 	s.jobs.Scan(func(_ JobID, r *record) bool {
-		snap.Jobs = append(snap.Jobs, r.state())
+		snap.Jobs = append(snap.Jobs, s.stateOf(r))
 		return true
 	})
 	return snap
@@ -104,7 +104,7 @@ func (snap *Snapshot) capacity() Vector {
 func (s *View) Settled() []JobState {
 	all := make([]JobState, 0, s.running.Len()+s.planned.Len()+s.held.Len())
 	add := func(j *Job) bool {
-		all = append(all, s.jobs.Find(j.ID).state())
+		all = append(all, s.stateOf(s.jobs.Find(j.ID)))
 		return true
 	}
 	s.running.Scan(func(p queued) bool { return add(p.job) })
@@ -114,9 +114,9 @@ func (s *View) Settled() []JobState {
 	return all
 }
 
-func (r *record) state() JobState {
+func (s *View) stateOf(r *record) JobState {
 	return JobState{
-		Job: r.job, Key: r.key, Alone: r.alone, Placement: r.placement,
+		Job: r.job, Key: s.keyOf(r), Alone: r.alone, Placement: r.placement,
 		Standing: Standing{
 			Running: r.phase == running, Held: r.hold, Start: r.start, End: r.end, Promised: r.promised,
 			Guarantee: r.guarantee, Pinned: r.pinned, Yields: r.yields,

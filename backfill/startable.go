@@ -12,7 +12,7 @@ import (
 // as from then on it may use its own place. So a pass over the queue finds those that can start
 // without a look at the others.
 type plannedJobs struct {
-	byEstimate, byStart jobTree
+	byEstimate, byStart listing
 	least, first        Time // the least estimate and planned start; Forever: there is no job
 	fresh               bool // a job may have come, or may have been moved, since the last sweep
 }
@@ -256,22 +256,22 @@ func (q *queue) forgetPlanned() {
 
 // plan lists a waiting job that has a reservation.
 func (q *queue) plan(r *record) {
-	p, e := &q.shapes[q.shape(r.job)].planned, queued{r.key, r.job}
-	p.byEstimate.set(q.owner, listed{e, r.job.Estimate})
-	p.byStart.set(q.owner, listed{e, r.start})
+	p, e := &q.shapes[q.shape(r.job)].planned, r.place()
+	q.put(&p.byEstimate, e, r.job.Estimate)
+	q.put(&p.byStart, e, r.start)
 	p.least, p.first, p.fresh = min(p.least, r.job.Estimate), min(p.first, r.start), true
 }
 
 // unplan is the inverse of plan.
 func (q *queue) unplan(r *record) {
 	p, e := &q.shapes[q.shape(r.job)].planned, queued{r.key, r.job}
-	p.byEstimate.remove(q.owner, e)
-	p.byStart.remove(q.owner, e)
-	p.least, p.first = p.byEstimate.least(), p.byStart.least()
+	q.take(&p.byEstimate, e, r.job.Estimate)
+	q.take(&p.byStart, e, r.start)
+	p.least, p.first = q.least(&p.byEstimate), q.least(&p.byStart)
 }
 
 // sameReservation reports whether two records are listed alike among the jobs with reservations.
 func (r *record) sameReservation(o *record) bool {
-	return r.reserved() && o.reserved() && r.job == o.job && r.key == o.key && r.start == o.start &&
+	return r.reserved() && o.reserved() && r.job == o.job && r.key == o.key && r.line == o.line && r.start == o.start &&
 		r.placement.Equal(o.placement)
 }

@@ -46,7 +46,8 @@ type record struct {
 	placement Placement // of the running job or the reservation; nil: none
 	start     Time      // actual or planned start, if placed
 	end       Time      // expected end, if placed
-	key       float64   // in the queue's order, lower first
+	key       float64   // in the queue's order, lower first; see View.keyOf
+	line      *line     // along which the key moves, if it does so by itself; or nil
 	guarantee Time      // the latest start that was promised
 	hold      string    // why it is held
 	phase     phase
@@ -185,10 +186,10 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 			s.widest[t.Row] = max(s.widest[t.Row], t.Amount)
 		}
 	}
-	if old.phase != now.phase || old.key != now.key || old.job != now.job {
+	if old.phase != now.phase || old.key != now.key || old.line != now.line || old.job != now.job {
 		s.requeue(old, now)
 	} else if old.phase == waiting && old.aside() != now.aside() {
-		s.queue.reserve(queued{now.key, now.job}, now.aside())
+		s.queue.reserve(now.place(), now.aside())
 	}
 	if listed && now.reserved() {
 		s.queue.plan(now)
@@ -201,19 +202,19 @@ func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
 // requeue updates the queue and the index of the held jobs.
 func (s *State) requeue(old, now *record) {
 	if old.job == now.job && old.phase == waiting && now.phase == waiting {
-		s.queue.rekey(queued{old.key, old.job}, queued{now.key, now.job}, now.aside())
+		s.queue.rekey(old.place(), now.place(), now.aside())
 		if old.aside() && !now.aside() {
-			s.queue.reserve(queued{now.key, now.job}, false)
+			s.queue.reserve(now.place(), false)
 		}
 		s.queueChanges += 2
 		return
 	}
 	if old.in(waiting) {
-		s.queue.remove(queued{old.key, old.job})
+		s.queue.remove(old.place())
 		s.queueChanges++
 	}
 	if now.in(waiting) {
-		s.queue.add(queued{now.key, now.job}, now.aside())
+		s.queue.add(now.place(), now.aside())
 		s.queueChanges++
 	}
 	if old.in(held) {
@@ -389,11 +390,20 @@ func (s *State) unsetCandidates(id int, old *Candidates) {
 // FirstWaiting lists the first n waiting jobs in the queue's order, or all if there are fewer.
 func (s *State) FirstWaiting(n int) []*Job {
 	var jobs []*Job
-	s.queue.order.ascend(nil, func(q queued) bool {
+	list := func(q queued) bool {
 		if len(jobs) < n {
 			jobs = append(jobs, q.job)
 		}
 		return len(jobs) < n
-	})
+	}
+	if s.queue.sorted {
+		s.queue.order.ascend(nil, list)
+		return jobs
+	}
+	for _, e := range s.queue.inOrder() { // between cycles, reading a state must not write to it
+		if !list(e.queued) {
+			break
+		}
+	}
 	return jobs
 }

@@ -58,7 +58,9 @@ func (s *State) begin(r *Round) (*Transaction, error) {
 		c.memo = nil
 		s.queue.forgetSweep()
 	}
+	s.follow(r.moves, s.now)
 	s.now = r.Now
+	s.queue.pass(r.Now)
 	s.profile.AskFrom(r.Now)
 	for _, b := range r.Bundles {
 		s.addBundle(b)
@@ -197,6 +199,11 @@ func (c *Cycle) set(id JobID, now *record) { _ = c.put(id, now, false) }
 
 // put is set; with mustFit, it returns an error and changes nothing if the new place is not free.
 func (c *Cycle) put(id JobID, now *record, mustFit bool) error {
+	if c.s.queue.moving && now.job != nil && now.phase != waiting { // it keeps the key that it has now
+		if r := c.s.jobs.Find(id); r != nil && r.in(waiting) && r.job == now.job {
+			now.key = c.s.keyOf(r)
+		}
+	}
 	n := len(c.olds)
 	if n == cap(c.olds) { // the old records so far stay where they are
 		n, c.olds = 0, make([]record, 0, min(max(2*n, leastOlds), maxSpare))
@@ -230,6 +237,7 @@ func (t *Transaction) Rollback() {
 	}
 	c := t.Cycle
 	c.s.now = c.before // who may start yet is by this instant
+	c.s.queue.pass(c.before)
 	for _, u := range slices.Backward(c.undo) {
 		if u.do != nil {
 			u.do()

@@ -100,7 +100,7 @@ func (v *View) IsWaiting(id JobID) bool {
 // with equal keys stand by submit time, then queue position.
 func (v *View) Key(id JobID) float64 {
 	if r := v.jobs.Find(id); r != nil {
-		return r.key
+		return v.keyOf(r)
 	}
 	return 0
 }

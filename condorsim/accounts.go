@@ -136,7 +136,7 @@ func (a *accounts) compare(x, y backfill.JobID) int {
 // key is the order of [Workload.FairShare]. The key moves with time: the next cycle has other keys.
 func (a *accounts) key(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
 	a.queue(j.ID)
-	return a.line.key(j), backfill.WithTime
+	return a.line.key(j), backfill.Moves{WithTime: true}
 }
 
 // fetched begins a cycle: it charges users with what they used until now. Lost are the jobs that lost

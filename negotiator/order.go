@@ -82,7 +82,7 @@ func (o Order) Scaled(factor func(backfill.JobID) float64) Order {
 // Prioritized returns the order with each key moved by the priority of the job's user, above 0, of which
 // the lower is better: a key above 0, such as a run time, is multiplied by it, and one below 0, such as a
 // wait in run times, divided, as then the lowest has waited longest. Moves says what priorities change
-// with, 0 if they stay. The function must be safe for concurrent use. Where keys are places in a line
+// with. The function must be safe for concurrent use. Where keys are places in a line
 // ([Order.OfCycle]), or all alike as under fcfs, nothing changes.
 func (o Order) Prioritized(priority func(*backfill.Job) float64, moves backfill.Moves) Order {
 	if !o.once {
@@ -98,7 +98,7 @@ func (o Order) prioritized(order backfill.Order) backfill.Order {
 	}
 	return func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
 		key, moves := order(j, at)
-		if moves |= o.prioritiesMove; key > 0 {
+		if moves = moves.And(o.prioritiesMove); key > 0 {
 			return key * o.priority(j), moves
 		}
 		return key / o.priority(j), moves
@@ -112,7 +112,9 @@ func (o Order) scaled(order backfill.Order) backfill.Order {
 	}
 	return func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
 		key, moves := order(j, at)
-		return key * o.scale(j.ID), moves
+		factor := o.scale(j.ID)
+		moves.Curve = moves.Curve.Scaled(factor)
+		return key * factor, moves
 	}
 }
 
@@ -216,19 +218,19 @@ func (p *priorities) key(j *backfill.Job, at backfill.Moment) (key float64, move
 		p.known[j.ID] = known
 	}
 	if known.ad == nil {
-		return known.key, 0
+		return known.key, backfill.Moves{}
 	}
 	if known.at == now {
-		return known.key, backfill.WithTime
+		return known.key, backfill.Moves{WithTime: true}
 	}
 	p.now, p.asked = now, false
 	known.key, known.at = p.evaluate(known), now
 	p.evaluated, p.numbers = true, p.numbers || !math.IsInf(known.key, 1)
 	if !p.asked {
 		known.ad = nil
-		return known.key, 0
+		return known.key, backfill.Moves{}
 	}
-	return known.key, backfill.WithTime
+	return known.key, backfill.Moves{WithTime: true}
 }
 
 // evaluate returns the key for a job. If that takes more than [classad.FewSteps], the job comes

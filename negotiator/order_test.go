@@ -72,7 +72,7 @@ func TestExpressions(t *testing.T) {
 		p, j := newPriorities(t, tt.expression, `Owner = "alice"; JobPrio = 4; Nice = CurrentTime - 99`)
 		key, moves := p.key(j, at(130))
 		require.InDelta(t, keyNumber(tt.want), keyNumber(key), 0, tt.expression)
-		require.Equal(t, tt.moves, moves == backfill.WithTime, tt.expression)
+		require.Equal(t, tt.moves, moves == backfill.Moves{WithTime: true}, tt.expression)
 	}
 }
 

@@ -50,7 +50,8 @@ func Open(c *backfill.Cycle, order Order, enter func(*Plan, *backfill.Job)) *Pla
 		}
 	}
 	p.c, p.enter, p.filled, p.begun = c, enter, false, false
-	p.stale = p.stale || order == ByQueue && len(c.Fast().Round().Keys) > 0 || p.rematched()
+	round := c.Fast().Round()
+	p.stale = p.stale || order == ByQueue && round.Rekeyed() || p.rematched()
 	for _, grown := range c.Fast().RowsGrown() {
 		p.growRow(grown, c.Now(), backfill.Forever)
 	}

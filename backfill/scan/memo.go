@@ -100,7 +100,7 @@ func (p *pass) keep() {
 // all jobs that arrived must stand in the queue behind all jobs that have a reservation.
 func (p *pass) holds(depth int) bool {
 	round := p.c.Fast().Round()
-	return p.sure && p.depth == depth && len(round.Keys) == 0 && len(round.Bundles) == 0 &&
+	return p.sure && p.depth == depth && !round.Rekeyed() && len(round.Bundles) == 0 &&
 		len(round.Candidates) == 0 && len(round.Rows) == 0 && len(p.c.Due()) == 0 &&
 		(p.behind == nil || len(p.arrivals) == 0 || p.c.State().Compare(p.behind, p.arrivals[0]) < 0)
 }

@@ -38,7 +38,7 @@ func TestOrdersSeePredictions(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen[j.ID] = j.Estimate
-			return float64(j.Estimate), 0
+			return float64(j.Estimate), backfill.Moves{}
 		})
 	}
 	f := c.record.future(r)

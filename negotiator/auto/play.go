@@ -185,7 +185,7 @@ func (r *run) under(ctx context.Context, c *Candidate, from ahead.Start, until b
 	defer done()
 	order := c.Order
 	if r.priorities != nil {
-		order = order.Prioritized(r.priorities.of, 0)
+		order = order.Prioritized(r.priorities.of, backfill.Moves{})
 	}
 	rules.Order = r.Outlook.Order(order)
 	play, err := rules.Play(from)

@@ -21,7 +21,7 @@ func (c *Chooser) Prioritize(users Users) {
 	c.users, c.record.whose = &users, users.Of
 	live := func(j *backfill.Job) float64 { return users.Priority(users.Of(j.ID)) }
 	for i := range c.candidates {
-		c.candidates[i].Order = c.candidates[i].Order.Prioritized(live, backfill.WithTime)
+		c.candidates[i].Order = c.candidates[i].Order.Prioritized(live, backfill.Moves{WithTime: true})
 	}
 }
 

@@ -129,8 +129,8 @@ func TestPrioritiesCountFromTheFirstCycle(t *testing.T) {
 	long, moves := key(&backfill.Job{ID: 2, Estimate: 100}, backfill.Moment{})
 	short, _ := key(&backfill.Job{ID: 1, Estimate: 90}, backfill.Moment{})
 	require.Less(t, long, short)
-	require.NotZero(t, moves&backfill.WithTime, "priorities change")
-	fixed, moves := c.Base().Order.Prioritized(func(*backfill.Job) float64 { return 2 }, 0).
+	require.True(t, moves.WithTime, "priorities change")
+	fixed, moves := c.Base().Order.Prioritized(func(*backfill.Job) float64 { return 2 }, backfill.Moves{}).
 		Of(nil, nil, 0, negotiator.World{})(&backfill.Job{ID: 2, Estimate: 100}, backfill.Moment{})
 	require.InDelta(t, 200, fixed, 0)
 	require.Zero(t, moves, "in a play they stay")

@@ -189,11 +189,11 @@ func (o *Outlook) Order(order negotiator.Order) backfill.Order {
 	}
 	return func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
 		if key, supposed := o.keys[j.ID]; supposed {
-			return key, 0
+			return key, backfill.Moves{}
 		}
 		if j.ID >= firstAgain {
-			return keys[j.Labels["owner"]], 0
+			return keys[j.Labels["owner"]], backfill.Moves{}
 		}
-		return last.Key(j.ID), 0
+		return last.Key(j.ID), backfill.Moves{}
 	}
 }

@@ -85,7 +85,7 @@ func TestOutlookOfReportedEnds(t *testing.T) {
 func TestOutlookOfOrders(t *testing.T) {
 	actual := map[backfill.JobID]backfill.Time{1: 4, 2: 9, 3: 3}
 	turned := negotiator.OrderOfCycle(func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
-		return -float64(j.ID), backfill.WithTime
+		return -float64(j.ID), backfill.Moves{WithTime: true}
 	})
 	for _, tt := range []struct {
 		name  string

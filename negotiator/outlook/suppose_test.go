@@ -94,7 +94,7 @@ func TestSuppose(t *testing.T) {
 func TestSupposeUnderAnOrderOfACycle(t *testing.T) {
 	c := configured(t, "easy", "fcfs")
 	c.Order = negotiator.OrderOfCycle(func(j *backfill.Job, _ backfill.Moment) (float64, backfill.Moves) {
-		return float64(j.ID), 0
+		return float64(j.ID), backfill.Moves{}
 	})
 	n, err := negotiator.New(c)
 	require.NoError(t, err)

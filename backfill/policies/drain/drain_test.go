@@ -310,9 +310,9 @@ func TestAllAtSchedulingPoints(t *testing.T) {
 func TestNewTopJobAtAPoint(t *testing.T) {
 	byFive := func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) { // from 5 on the queue is reversed
 		if at.Now < 5 {
-			return float64(j.ID), backfill.WithTime
+			return float64(j.ID), backfill.Moves{WithTime: true}
 		}
-		return -float64(j.ID), backfill.WithTime
+		return -float64(j.ID), backfill.Moves{WithTime: true}
 	}
 	h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, profile.ByRank), byFive,
 		link(t, drain.Spec(), map[string]string{"interval": "10"}), link(t, easy.Spec(), nil), nil)

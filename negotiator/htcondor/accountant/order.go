@@ -39,7 +39,7 @@ func (o *Order) Key(j *backfill.Job, _ backfill.Moment) (key float64, moves back
 	if !known {
 		key = o.share.Arrive(o.describe(j))
 	}
-	return key, backfill.WithTime
+	return key, backfill.Moves{WithTime: true}
 }
 
 // Passed returns a function that tells how many of the jobs that started came behind another one, by

@@ -295,7 +295,7 @@ func TestOrderIsTheOrderOfAQueue(t *testing.T) {
 		for range 2 {
 			key, moves := asked(j, backfill.Moment{Now: 40})
 			require.InDelta(t, want, key, 1e-9)
-			require.Equal(t, backfill.WithTime, moves)
+			require.Equal(t, backfill.Moves{WithTime: true}, moves)
 		}
 	}
 	require.NoError(t, a.Update(at(0), map[string]Use{"a@d": {1, 6}}))
