@@ -53,6 +53,9 @@
 //   - queue.go: the waiting jobs in the queue's order, and by what they ask for
 //   - jobtree.go: the tree that lists jobs; joblist.go: such a tree by itself
 //   - rekey.go: new places in the queue's order, for many jobs at once
+//   - curve.go: keys that change with time by themselves, and until when one job stays before another
+//   - leader.go: the list of a shape's jobs while their keys do
+//   - moving.go: the queue while they do
 //   - calendar.go: the planned jobs by planned start
 //   - snapshot.go: the state as plain data, and back
 //   - window.go: jobs whose candidates close before they could begin, and when candidates open

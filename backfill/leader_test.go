@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -89,33 +90,41 @@ func TestLeaders(t *testing.T) {
 	})
 }
 
-// TestAhead compares until when a job surely stays before another one with the keys of each second.
+// TestAhead compares until when a job surely stays before another one with the keys of later instants.
 func TestAhead(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom([]curveKind{expansion, cube}).Draw(t, "kind")
-		now := Time(rapid.IntRange(0, 1000).Draw(t, "now"))
-		at := func(name string) (*Job, *line) {
-			submit := Time(rapid.IntRange(0, 1000).Draw(t, name))
-			return &Job{Submit: submit}, drawLine(t, kind, submit)
+	random := rand.New(rand.NewPCG(1, 2))
+	estimates, scales := []Time{1, 3, 60, 100, 300, 86_400}, []float64{1, 0.9, 1.01}
+	ends := 0
+	for i := range 20_000 {
+		draw := func() (*Job, *line) {
+			j := &Job{ID: JobID(random.IntN(9)), Submit: Time(random.IntN(1000))}
+			return j, newLine(Curve{
+				kind: expansion + curveKind(i%2), submit: j.Submit, estimate: estimates[random.IntN(len(estimates))],
+				width: float64(random.IntN(30)), again: 1, scale: scales[random.IntN(len(scales))],
+			})
 		}
-		a, first := at("first")
-		b, second := at("second")
-		b.ID = 1
+		a, first := draw()
+		b, second := draw()
 		before := func(now Time) bool {
 			p, q := queued{first.Key(now), a}, queued{second.Key(now), b}
 			return p.compare(&q) < 0
 		}
+		now := Time(random.IntN(1000))
 		if !before(now) {
-			t.SkipNow()
+			continue
 		}
 		until := first.ahead(second, now)
 		require.Greater(t, until, now)
-		for _, later := range []Time{now, now + 1, now + 7, now + 1000, now + 1e6, now + 1e9, until - 2, until - 1} {
+		for _, later := range []Time{now + 1, now + 7, now + 1000, now + 1e6, now + 1e9, until - 2, until - 1} {
 			if later >= now && later < min(until, 1<<40) {
-				require.True(t, before(later), "at %d, until %d", later, until)
+				require.True(t, before(later), "%+v before %+v from %d until %d, at %d", first, second, now, until, later)
 			}
 		}
-	})
+		if until > now+1 && until < Forever && !before(until+1) {
+			ends++
+		}
+	}
+	require.Greater(t, ends, 100, "of so many it is known to a second when they end to be first")
 }
 
 // TestLooksSeldom checks that a leader is not looked for again at each instant: what a long queue costs is

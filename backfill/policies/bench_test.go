@@ -89,13 +89,18 @@ func newBusyPool(b *testing.B, policy string, slots, waiting int, gangs bool) *b
 
 func hostBench(b *testing.B, s *backfill.State, policy string) *backfill.Host {
 	b.Helper()
+	return orderedBench(b, s, policy, nil)
+}
+
+func orderedBench(b *testing.B, s *backfill.State, policy string, order backfill.Order) *backfill.Host {
+	b.Helper()
 	spec, err := policies.Named(policy)
 	require.NoError(b, err)
 	main, err := backfill.Link(spec, nil)
 	require.NoError(b, err)
 	fallback, err := backfill.Link(policies.FallbackFor(spec), nil)
 	require.NoError(b, err)
-	h, err := backfill.NewHost(s, nil, main, fallback, func(r backfill.Refusal) { b.Fatal(r.Err) })
+	h, err := backfill.NewHost(s, order, main, fallback, func(r backfill.Refusal) { b.Fatal(r.Err) })
 	require.NoError(b, err)
 	return h
 }

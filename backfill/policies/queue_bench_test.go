@@ -51,10 +51,10 @@ func (q *longQueue) job(now backfill.Time) *backfill.Job {
 }
 
 // newLongQueue fills the slots and the queue.
-func newLongQueue(b *testing.B, policy string, slots, waiting int, differ string) *longQueue {
+func newLongQueue(b *testing.B, policy, order string, slots, waiting int, differ string) *longQueue {
 	b.Helper()
 	q := &longQueue{differ: differ}
-	q.host = hostBench(b, backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), policy)
+	q.host = orderedBench(b, backfill.NewState([]string{"cpus", "memory"}, profile.ByRank), policy, queueOrder(b, order))
 	first := backfill.Round{}
 	var set backfill.CandidateSet
 	for i := range slots {
@@ -104,23 +104,46 @@ func (q *longQueue) next(b *testing.B) {
 	}})
 }
 
+// queueOrder returns an order by its name. Under fairshare the keys of one user's jobs, of a hundred users,
+// change each second.
+func queueOrder(b *testing.B, name string) backfill.Order {
+	b.Helper()
+	if name == "fairshare" {
+		const users = 100
+		return func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
+			return float64(at.Now - (at.Now+backfill.Time(j.ID))%users), backfill.Moves{WithTime: true}
+		}
+	}
+	order, err := backfill.OrderNamed(name)
+	require.NoError(b, err)
+	return order
+}
+
 // BenchmarkQueue measures how a cycle, in which a job has ended and another has arrived, grows with
 // the number of waiting jobs: under easy, and under slack up to the length of its plan on a real
 // pool. The jobs differ in nothing, in their estimates and cpus, or no two ask for the same memory.
+// Orders whose keys change with time are measured where jobs differ in their estimates on one slot.
 // "growth" reports the exponent, 1 for a cost in proportion to the queue. The memory of a waiting
 // job is reported, too.
 func BenchmarkQueue(b *testing.B) {
 	lengths := map[string][]int{"easy": {1_000, 10_000, 100_000, 1_000_000}, "slack": {100, 1_000, 10_000}}
 	for _, policy := range []string{"easy", "slack"} {
+		for _, order := range []string{"wfp", "xfactor", "fairshare"} {
+			name := fmt.Sprintf("policy=%s/order=%s/slots=1/differ=estimates", policy, order)
+			benchmarkQueue(b, name, []int{100, 1_000, 10_000}, func(b *testing.B, waiting int) *longQueue {
+				b.Helper()
+				return newLongQueue(b, policy, order, 1, waiting, "estimates")
+			})
+		}
 		for _, slots := range []int{1, 100} {
 			for _, differ := range []string{"nothing", "estimates", "memory"} {
 				if slots > 1 && differ == "memory" {
 					continue // the profile keeps bounds for each request, whether its jobs wait or not
 				}
-				name := fmt.Sprintf("policy=%s/slots=%d/differ=%s", policy, slots, differ)
+				name := fmt.Sprintf("policy=%s/order=fixed/slots=%d/differ=%s", policy, slots, differ)
 				benchmarkQueue(b, name, lengths[policy], func(b *testing.B, waiting int) *longQueue {
 					b.Helper()
-					return newLongQueue(b, policy, slots, waiting, differ)
+					return newLongQueue(b, policy, "fcfs", slots, waiting, differ)
 				})
 			}
 		}
