@@ -101,7 +101,8 @@ func (l *leaders) set(o *owner, m mover, now Time) {
 
 // note takes into account that an entry is new or has another line: mostly the leader still leads.
 func (p *pack) note(i int, now Time) {
-	if !p.led(now) {
+	if !p.led(now) { // nor is it once time, which went back, comes to when it was known
+		p.until = p.from
 		return
 	}
 	leader, m := &p.jobs[p.leader], &p.jobs[i]

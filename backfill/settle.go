@@ -135,7 +135,8 @@ func (c *Cycle) keepGuarantee(r *record) error {
 // "Before" is by the queue's order or, if the policy gives guarantees, by submit time and queue
 // position.
 func (c *Cycle) overtakes(s *Started) (overtakes bool) {
-	if first := c.s.firstReleased(); first == nil || !c.s.guarantees || c.s.queue.allAt(s.key) {
+	if !c.s.guarantees || c.s.queue.allAt(s.key) { // equal keys are in order of jobs
+		first := c.s.firstReleased()
 		return first != nil && first.compare(&queued{s.key, s.Job}) < 0
 	}
 	return c.s.queue.some(func(j *Job) bool { return !c.early(j) && Compare(j, s.Job) < 0 })
