@@ -110,8 +110,9 @@ func (f Fast) StartableBeside(tries int) iter.Seq2[*Job, Arrangement] {
 
 // EarliestBeside returns the job's earliest start that is not before notBefore, as if it had no
 // reservation, once others' reservations were moved to other slots at their same starts;
-// [Fast.Beside] says how. It knows only pools in which that is a question of sums: all slots are candidates
-// of all jobs that wait, and chunks are of one cpu and of nothing else. For others ok is false.
+// [Fast.Beside] says how. It knows only pools in which that is a question of sums: all slots are
+// candidates of all jobs that wait, and chunks are of one cpu and of nothing else. For others ok is
+// false.
 func (f Fast) EarliestBeside(j *Job, notBefore Time) (start Time, ok bool) {
 	c := f.c
 	r := c.s.jobs.Find(j.ID)
@@ -124,8 +125,8 @@ func (f Fast) EarliestBeside(j *Job, notBefore Time) (start Time, ok bool) {
 	return start, ok
 }
 
-// Beside returns an arrangement for the job at a start that [Fast.EarliestBeside] returned. Others move only
-// if the job has no place without that.
+// Beside returns an arrangement for the job at a start that [Fast.EarliestBeside] returned. Others
+// move only if the job has no place without that.
 func (f Fast) Beside(j *Job, start Time) (a Arrangement, ok bool) {
 	c := f.c
 	r := c.s.jobs.Find(j.ID)

@@ -10,9 +10,9 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// BenchmarkPlanManySlots measures arrivals that are promised a start, one a round, on a full pool of slots
-// that are all alike, or of five kinds. Twice as many jobs run as there are slots, and half as many wait
-// when it begins; a job has up to 32 chunks of one cpu.
+// BenchmarkPlanManySlots measures arrivals that are promised a start, one a round, on a full pool
+// of slots that are all alike, or of five kinds. Twice as many jobs run as there are slots, and
+// half as many wait when it begins; a job has up to 32 chunks of one cpu.
 func BenchmarkPlanManySlots(b *testing.B) {
 	for _, policy := range []string{"slack", "conservative"} {
 		for _, slots := range []int{100, 1000, 10000} {

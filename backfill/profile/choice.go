@@ -2,8 +2,9 @@ package profile
 
 import "slices"
 
-// choice gathers the hosts of which the placement rule takes some for a request. Mostly many slots could
-// take it and few get it, so it keeps only as many as the rule needs: the others are neither kept nor sorted.
+// choice gathers the hosts of which the placement rule takes some for a request. Mostly many slots
+// could take it and few get it, so it keeps only as many as the rule needs: the others are neither
+// kept nor sorted.
 type choice struct {
 	rule   Rule
 	nodes  int
@@ -11,8 +12,8 @@ type choice struct {
 	hosts  []host // a binary heap, the one on top that the rule prefers least
 }
 
-// add adds a host, and drops those without which the request still gets all its chunks from others that the
-// rule prefers.
+// add adds a host, and drops those without which the request still gets all its chunks from others
+// that the rule prefers.
 func (c *choice) add(h *host) {
 	if c.taken(len(c.hosts), c.chunks) && c.rule.compare(h, &c.hosts[0]) > 0 {
 		return
@@ -28,8 +29,8 @@ func (c *choice) add(h *host) {
 	}
 }
 
-// taken reports whether so many hosts, with room for so many chunks, take the whole request. Spread begins
-// with one chunk on each, so it takes hosts while there are chunks.
+// taken reports whether so many hosts, with room for so many chunks, take the whole request. Spread
+// begins with one chunk on each, so it takes hosts while there are chunks.
 func (c *choice) taken(hosts, chunks int) bool {
 	if c.rule == Spread {
 		return hosts >= c.nodes

@@ -10,8 +10,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// TestPlaceOnManyAlikeSlots checks that requests get the same slots as if all were listed and sorted, on
-// pools of many slots that are of few kinds, with and without reaches.
+// TestPlaceOnManyAlikeSlots checks that requests get the same slots as if all were listed and
+// sorted, on pools of many slots that are of few kinds, with and without reaches.
 func TestPlaceOnManyAlikeSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := func(low, high int64, label string) int64 { return rapid.Int64Range(low, high).Draw(t, label) }

@@ -59,21 +59,20 @@ func (p policy) moveAged(c *backfill.Cycle, entered []*backfill.Job) {
 		if planned <= c.Now() {
 			continue
 		}
-		if p.replace {
-			if start, ok := c.Fast().EarliestBeside(j, c.Now()); ok {
-				if start >= planned {
-					continue
-				}
-				if a, ok := c.Fast().Beside(j, start); ok {
-					c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
-					continue
-				}
-			}
+		if p.replace && moveBeside(c, j, planned) {
+			continue
 		}
 		if start, at, ok := c.Earliest(j, c.Now()); ok && start < planned {
 			c.Reserve(j, start, at)
 		}
 	}
+}
+
+// moveBeside moves a job's reservation to its earliest start, if that is before the planned one and
+// the sums of the pool say when it is, and reports whether they do.
+func moveBeside(c *backfill.Cycle, j *backfill.Job, planned backfill.Time) bool {
+	start, ok := c.Fast().EarliestBeside(j, c.Now())
+	return ok && (start >= planned || placeBeside(c, j, start))
 }
 
 // ageAfter returns after which wait a job is aged if it was promised to wait no longer than longest.

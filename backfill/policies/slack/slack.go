@@ -190,9 +190,12 @@ func reserveBeside(c *backfill.Cycle, j *backfill.Job, soonest, later backfill.T
 	if ok && later > 0 {
 		start, ok = c.Fast().EarliestBeside(j, start+later)
 	}
-	if !ok {
-		return false
-	}
+	return ok && placeBeside(c, j, start)
+}
+
+// placeBeside makes a job's reservation at a start that the sums of the pool allow, and reports
+// whether it did.
+func placeBeside(c *backfill.Cycle, j *backfill.Job, start backfill.Time) bool {
 	a, ok := c.Fast().Beside(j, start)
 	if ok {
 		c.Fast().Rearrange(a, func() { c.Reserve(j, start, a.At) })
