@@ -85,7 +85,8 @@ func TestWhatGrowthsOffer(t *testing.T) {
 			first.Rows = []backfill.Row{{ID: 0, Name: "licences", Height: 9}}
 		}
 		for id := range backfill.SlotID(2 + random.IntN(5)) {
-			slot := backfill.Slot{ID: id, Name: fmt.Sprint("slot", id), Capacity: backfill.Vector{1 + random.Int64N(4), 8}}
+			capacity := backfill.Vector{1 + random.Int64N(4), 8}
+			slot := backfill.Slot{ID: id, Name: fmt.Sprint("slot", id), Capacity: capacity}
 			if random.IntN(8) == 0 {
 				slot.End = 500
 			}
@@ -107,7 +108,8 @@ func TestWhatGrowthsOffer(t *testing.T) {
 			for n := random.IntN(1 + jobs/2); n > 0 && id <= backfill.JobID(jobs); n-- {
 				j := &backfill.Job{
 					ID: id, Submit: now, Position: backfill.QueuePosition{Cluster: int64(id)}, Nodes: 1,
-					Request: backfill.Vector{1 + random.Int64N(2), 1 + 2*random.Int64N(2)}, Estimate: backfill.Time(1 + random.IntN(60)),
+					Request:  backfill.Vector{1 + random.Int64N(2), 1 + 2*random.Int64N(2)},
+					Estimate: backfill.Time(1 + random.IntN(60)),
 				}
 				if gangs {
 					j.Nodes += random.IntN(2)

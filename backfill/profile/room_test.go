@@ -19,8 +19,10 @@ func TestRoom(t *testing.T) {
 		instant := rapid.IntRange(0, last)
 		for range rapid.IntRange(0, 8).Draw(t, "jobs") {
 			from := instant.Draw(t, "start")
-			chunk := profile.Vector{int64(rapid.IntRange(0, 3).Draw(t, "cpus")), int64(rapid.IntRange(0, 3).Draw(t, "memory"))}
-			p.Add(profile.Placement{{Slot: 0, Count: 1}}, chunk, profile.Time(from), profile.Time(from+instant.Draw(t, "lasts")))
+			amount := rapid.Int64Range(0, 3)
+			chunk := profile.Vector{amount.Draw(t, "cpus"), amount.Draw(t, "memory")}
+			end := from + instant.Draw(t, "lasts")
+			p.Add(profile.Placement{{Slot: 0, Count: 1}}, chunk, profile.Time(from), profile.Time(end))
 		}
 		chunk := profile.Vector{int64(rapid.IntRange(0, 4).Draw(t, "chunk's cpus")), 2}
 		from := profile.Time(instant.Draw(t, "from"))
@@ -55,7 +57,8 @@ func TestRoomOfManyStretches(t *testing.T) {
 	}
 	all := profile.Room{Opens: profile.Forever, Endless: -profile.Forever}
 	require.Equal(t, all, p.Room(0, profile.Vector{1}, 0, 200))
-	require.Equal(t, profile.Room{Opens: 2, Lasts: 1, Shuts: 5, Endless: profile.Forever}, p.Room(0, profile.Vector{1}, 2, 5))
+	want := profile.Room{Opens: 2, Lasts: 1, Shuts: 5, Endless: profile.Forever}
+	require.Equal(t, want, p.Room(0, profile.Vector{1}, 2, 5))
 	p.DropSlot(0)
 	require.Equal(t, all, p.Room(0, profile.Vector{1}, 2, 5), "it may come back")
 }
