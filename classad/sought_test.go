@@ -58,25 +58,40 @@ func TestNamesRememberNoWrongPlace(t *testing.T) {
 	})
 }
 
-// x && y && z is evaluated at once, and is the same as (x && y) && z, which is not.
+// x && y && z is evaluated at once, and gives what the table of two operands gives, from the left.
 func TestChainsAreReadFromTheLeft(t *testing.T) {
-	operands := rapid.SampledFrom([]string{
-		"true", "false", "undefined", "error", "0", "2.5", `"x"`, "missing", "yes", "loop", `isError(loop)`, "(yes && missing)",
-		"random(0)",
-	})
-	ad := parseAd(t, "[ yes = true; loop = loop ]")
+	const no, yes, unknown, invalid = 0, 1, 2, 3
+	values := [...]string{"false", "true", "undefined", "error"}
+	and := [4][4]int{ // of x and y
+		no: {}, yes: {no, yes, unknown, invalid}, unknown: {no, unknown, unknown, invalid},
+		invalid: {invalid, invalid, invalid, invalid},
+	}
+	negated := [...]int{yes, no, unknown, invalid}
 	rapid.Check(t, func(t *rapid.T) {
-		op := rapid.SampledFrom([]string{" && ", " || "}).Draw(t, "operator")
-		other := map[string]string{" && ": " || ", " || ": " && "}[op]
-		chain := operands.Draw(t, "first")
-		nested := chain
-		for range rapid.IntRange(1, 5).Draw(t, "more") {
-			next := operands.Draw(t, "next")
-			chain, nested = chain+op+next, "("+nested+")"+op+next
+		operands := rapid.SliceOfN(rapid.IntRange(no, invalid), 2, 6).Draw(t, "operands")
+		all, any := operands[0], negated[operands[0]]
+		texts := []string{values[operands[0]]}
+		for _, y := range operands[1:] {
+			all, any = and[all][y], and[any][negated[y]] // x || y is !(!x && !y)
+			texts = append(texts, values[y])
 		}
-		for _, form := range []string{"%", "isError(%)", "true" + other + "(%)"} {
-			want := classad.MustParseExpr(strings.Replace(form, "%", nested, 1)).Eval(classad.Scope{My: ad})
-			require.Equal(t, want, classad.MustParseExpr(strings.Replace(form, "%", chain, 1)).Eval(classad.Scope{My: ad}), chain)
+		chain := func(op string) string {
+			return classad.MustParseExpr(strings.Join(texts, op)).Eval(classad.Scope{}).String()
 		}
+		require.Equal(t, values[all], chain(" && "), operands)
+		require.Equal(t, values[negated[any]], chain(" || "), operands)
 	})
+}
+
+// Operands behind the one that decides are not evaluated, and those behind an error are: that may
+// fail the evaluation, which isError cannot hide.
+func TestChainsEvaluateWhatMayFail(t *testing.T) {
+	scope := classad.Scope{My: parseAd(t, "[ loop = loop ]")}
+	for text, want := range map[string]string{
+		"isError(true && false && loop)": "false", "isError(error && false && loop)": "error",
+		"isError(false || true || loop)": "false", "isError(error || true || loop)": "error",
+		"isError(true && undefined && loop)": "error", "isError(loop && false && true)": "error",
+	} {
+		require.Equal(t, want, classad.MustParseExpr(text).Eval(scope).String(), text)
+	}
 }
