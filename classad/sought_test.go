@@ -69,17 +69,17 @@ func TestChainsAreReadFromTheLeft(t *testing.T) {
 	negated := [...]int{yes, no, unknown, invalid}
 	rapid.Check(t, func(t *rapid.T) {
 		operands := rapid.SliceOfN(rapid.IntRange(no, invalid), 2, 6).Draw(t, "operands")
-		all, any := operands[0], negated[operands[0]]
+		every, neither := operands[0], negated[operands[0]]
 		texts := []string{values[operands[0]]}
 		for _, y := range operands[1:] {
-			all, any = and[all][y], and[any][negated[y]] // x || y is !(!x && !y)
+			every, neither = and[every][y], and[neither][negated[y]] // x || y is !(!x && !y)
 			texts = append(texts, values[y])
 		}
 		chain := func(op string) string {
 			return classad.MustParseExpr(strings.Join(texts, op)).Eval(classad.Scope{}).String()
 		}
-		require.Equal(t, values[all], chain(" && "), operands)
-		require.Equal(t, values[negated[any]], chain(" || "), operands)
+		require.Equal(t, values[every], chain(" && "), operands)
+		require.Equal(t, values[negated[neither]], chain(" || "), operands)
 	})
 }
 

@@ -16,23 +16,23 @@ import (
 func TestStringsAreEscapedByteByByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(rapid.OneOf(rapid.SampledFrom([]byte(`ab"\'~ `)), rapid.Byte())).Draw(t, "bytes"))
-		canonical, line := "", ""
+		var canonical, line strings.Builder
 		for _, c := range []byte(s) {
 			one := string([]byte{c})
-			line += strings.ReplaceAll(one, `"`, `\"`)
+			line.WriteString(strings.ReplaceAll(one, `"`, `\"`))
 			switch {
 			case c == '"' || c == '\\':
-				canonical += `\` + one
+				canonical.WriteString(`\` + one)
 			case c >= 7 && c <= 13:
-				canonical += `\` + "abtnvfr"[c-7:c-6]
+				canonical.WriteString(`\` + "abtnvfr"[c-7:c-6])
 			case c < ' ' || c > '~':
-				canonical += fmt.Sprintf(`\%03o`, c)
+				fmt.Fprintf(&canonical, `\%03o`, c)
 			default:
-				canonical += one
+				canonical.WriteString(one)
 			}
 		}
-		require.Equal(t, `"`+canonical+`"`, string(ast.AppendString(nil, s, ast.Canonical)))
-		require.Equal(t, `"`+line+`"`, string(ast.AppendString(nil, s, ast.Line)))
+		require.Equal(t, `"`+canonical.String()+`"`, string(ast.AppendString(nil, s, ast.Canonical)))
+		require.Equal(t, `"`+line.String()+`"`, string(ast.AppendString(nil, s, ast.Line)))
 	})
 }
 
