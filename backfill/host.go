@@ -304,7 +304,7 @@ func (h *Host) movesAlong() bool {
 		least /= 2
 	}
 	return h.keyed && h.lines && !h.bare && h.untold() && h.State.queue.Len() >= least &&
-		!(h.spec.Guarantees && h.follows(h.State.planning).Reorder) && h.State.haveLines()
+		(!h.spec.Guarantees || !h.follows(h.State.planning).Reorder) && h.State.haveLines()
 }
 
 // untold reports whether nobody is told of the rounds.

@@ -52,7 +52,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 		return nil, err
 	}
 	n.matchmaker.SetRoom(d.Room)
-	n.freed = freed{delta: d}
+	n.countFree(d)
 	candidates, err := n.matchmaker.Match(ctx, d.Now) // 3
 	if err != nil {
 		return nil, fmt.Errorf("match at %d: %w", d.Now, err)
@@ -70,7 +70,7 @@ func (n *Negotiator) runCycle(ctx context.Context, delta *Delta) (*Report, error
 	if scavenged != nil {
 		n.scavengeOn(r, scavenged)
 	}
-	n.freed = freed{delta: &noDelta}
+	n.countFree(nil)
 	if !r.Quiet {
 		n.lookAgainSoon(r)
 	}

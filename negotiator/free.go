@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/condor-backfill/condor-backfill/backfill"
@@ -9,17 +10,21 @@ import (
 // freed is what is free on each slot just before the round that a delta reports. It is counted when it is
 // first asked for, as few pools ask; see [matchmaker.Matchmaker].
 type freed struct {
-	delta *Delta
+	delta *Delta            // nil: it reports nothing
 	slots []backfill.Vector // nil: not counted yet
 }
 
-// noDelta reports nothing.
-var noDelta Delta
+// countFree has the matchmaker count anew what is free, once a delta is taken in.
+func (n *Negotiator) countFree(d *Delta) {
+	if n.freed = (freed{delta: d}); n.matchmaker.Free == nil {
+		n.matchmaker.Free = n.freeOn
+	}
+}
 
 // freeOn returns what is free on a slot beside the jobs that run once n.freed.delta is taken in.
 func (n *Negotiator) freeOn(id backfill.SlotID) backfill.Vector {
 	if n.freed.slots == nil {
-		n.freed.slots = n.free(n.freed.delta)
+		n.freed.slots = n.free(cmp.Or(n.freed.delta, &Delta{}))
 	}
 	return n.freed.slots[id]
 }

@@ -184,7 +184,7 @@ func New(c Config) (*Negotiator, error) {
 		host.Watch(c.Recorder.Decided)
 	}
 	request := func(ad *classad.ClassAd) (backfill.Vector, error) { return c.Schema.Request(ad, 1) }
-	n := &Negotiator{
+	return &Negotiator{
 		schema:      c.Schema,
 		inventory:   newInventory(c.Schema.Resources),
 		matchmaker:  matchmaker.New(c.Schema.Resources, request, c.Matching, c.World),
@@ -204,10 +204,7 @@ func New(c Config) (*Negotiator, error) {
 		world:       c.World,
 		recorder:    c.Recorder,
 		again:       backfill.Forever,
-		freed:       freed{delta: &noDelta},
-	}
-	n.matchmaker.Free = n.freeOn
-	return n, nil
+	}, nil
 }
 
 // Change makes another policy active from the next cycle on. What runs and waits stays as it is,

@@ -62,7 +62,7 @@ func (p *Plan) measured(s *shape, i int) *offer {
 	case g.slot == anyRow: // nobody asks what it offers, other than together with later ones
 		g.offer = offer{Room: profile.NoRoom, measured: 1}
 	default:
-		room := p.c.State().Profile().Room(g.slot, s.request.Chunk, g.from, g.to)
+		room := profile.RoomOn(p.c.State().Profile(), g.slot, s.request.Chunk, g.from, g.to)
 		g.offer = offer{Room: room, measured: 1, slots: slotBit(g.slot)}
 	}
 	return &g.offer

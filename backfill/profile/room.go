@@ -15,9 +15,9 @@ func (r *Room) Add(o Room) {
 	r.Shuts, r.Endless = max(r.Shuts, o.Shuts), min(r.Endless, o.Endless)
 }
 
-// Room returns what a slot offers to a chunk in the stretches that reach into [from, to), which is not
+// RoomOn returns what a slot offers to a chunk in the stretches that reach into [from, to), which is not
 // over at the origin. Where there are many, it may promise more than there is, but never less.
-func (p *View) Room(id SlotID, chunk Vector, from, to Time) Room {
+func RoomOn(p *View, id SlotID, chunk Vector, from, to Time) Room {
 	all := Room{Opens: Forever, Endless: -Forever}
 	if !p.Up(id) {
 		return all

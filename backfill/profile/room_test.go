@@ -43,7 +43,7 @@ func TestRoom(t *testing.T) {
 				want.Lasts, want.Shuts = max(want.Lasts, shuts-opens), max(want.Shuts, shuts)
 			}
 		}
-		require.Equal(t, want, p.Room(0, chunk, from, to))
+		require.Equal(t, want, profile.RoomOn(&p.View, 0, chunk, from, to))
 	})
 }
 
@@ -56,9 +56,9 @@ func TestRoomOfManyStretches(t *testing.T) {
 		p.Add(profile.Placement{{Slot: 0, Count: 1}}, profile.Vector{1}, at, at+1)
 	}
 	all := profile.Room{Opens: profile.Forever, Endless: -profile.Forever}
-	require.Equal(t, all, p.Room(0, profile.Vector{1}, 0, 200))
+	require.Equal(t, all, profile.RoomOn(&p.View, 0, profile.Vector{1}, 0, 200))
 	want := profile.Room{Opens: 2, Lasts: 1, Shuts: 5, Endless: profile.Forever}
-	require.Equal(t, want, p.Room(0, profile.Vector{1}, 2, 5))
+	require.Equal(t, want, profile.RoomOn(&p.View, 0, profile.Vector{1}, 2, 5))
 	p.DropSlot(0)
-	require.Equal(t, all, p.Room(0, profile.Vector{1}, 2, 5), "it may come back")
+	require.Equal(t, all, profile.RoomOn(&p.View, 0, profile.Vector{1}, 2, 5), "it may come back")
 }

@@ -1,7 +1,7 @@
 // Command speed-table measures how fast the simulator and the core are on this machine, and writes
 // the figures into a Markdown file, between the lines that say so:
 //
-//	go run ./integration/speed-table                        # backfill/README.md: half an hour
+//	go run ./integration/speed-table                        # backfill/README.md: most of an hour
 //	go run ./integration/speed-table -traces FOLDER -runs 1 # one run of each instead of three
 //	go run ./integration/speed-table -parts queue           # one of traces, queue and slots
 //
@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -44,7 +45,8 @@ func run(ctx context.Context, args []string, errs io.Writer) int {
 	flags := flag.NewFlagSet("speed-table", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	traces := flags.String("traces", "../shared/traces", "folder of the traces")
-	runs := flags.Int("runs", 3, "runs of each simulation of less than 20 s; longer ones run once")
+	runs := flags.Int("runs", 3, "runs of each simulation of less than 10 s; longer ones run once")
+	limit := flags.Duration("limit", 5*time.Minute, "when a simulation is given up")
 	file := flags.String("file", "backfill/README.md", "the file that gets the figures")
 	which := flags.String("parts", strings.Join(parts, ","), "what to measure")
 	switch err := flags.Parse(args); {
@@ -67,11 +69,11 @@ func run(ctx context.Context, args []string, errs io.Writer) int {
 		return fail(errs, 2, fmt.Errorf("the file for the figures: %w", err))
 	}
 	if slices.Contains(chosen, "traces") {
-		if _, err := os.Stat(*traces); err != nil {
+		if _, err = os.Stat(*traces); err != nil {
 			return fail(errs, 2, fmt.Errorf("the folder of traces: %w; name another with -traces", err))
 		}
 	}
-	m := meter{ctx: ctx, traces: *traces, runs: *runs, errs: errs}
+	m := meter{ctx: ctx, traces: *traces, runs: *runs, limit: *limit, errs: errs}
 	page := string(text)
 	for _, part := range append([]string{"machine"}, chosen...) {
 		var table string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestWhatIsNoPipeIsNotTaken(t *testing.T) {
 	var pipe [2]int
 	require.NoError(t, syscall.Pipe(pipe[:]))
 	for _, offered := range []string{
-		"", ",", "none", "-1", "-1,-1", "1000000,1000001", fmt.Sprint(pipe[0]),
+		"", ",", "none", "-1", "-1,-1", "1000000,1000001", strconv.Itoa(pipe[0]),
 		fmt.Sprintf("%d,%d", pipe[0], file.Fd()), fmt.Sprintf("%d,%d", file.Fd(), pipe[1]),
 	} {
 		t.Setenv(wire.ChannelEnv, offered)
