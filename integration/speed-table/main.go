@@ -138,6 +138,6 @@ func (m *meter) machine() string {
 	if out, err := m.output("git", "rev-parse", "--short=8", "HEAD"); err == nil {
 		commit = "commit " + strings.TrimSpace(string(out))
 	}
-	return fmt.Sprintf("Measured on %s, %d cores, %s/%s, %s, at %s.\n", name, runtime.NumCPU(), runtime.GOOS,
-		runtime.GOARCH, runtime.Version(), commit)
+	return fmt.Sprintf("Measured on %s, with %d of its processors, %s/%s, %s, at %s.\n", name, runtime.NumCPU(),
+		runtime.GOOS, runtime.GOARCH, runtime.Version(), commit)
 }
