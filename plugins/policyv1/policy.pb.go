@@ -12,12 +12,13 @@
 // up by one. Where the copy is not at the revision that the host names, the
 // plugin answers OutOfStep and gets the whole state anew.
 //
-// A session is an rpc, or, for speed, it is held on a socket that the plugin
-// inherits: where the environment has CONDOR_BACKFILL_CHANNEL=N, descriptor N is
-// one end of a stream socket whose other end the host has, and nobody else. A
-// plugin that takes the offer says so in its description. The same messages
-// then go over that socket, each after its length in four bytes, the least
-// significant first; the rpc Session is not called.
+// A session is an rpc, or, for speed, it is held on two pipes that the plugin
+// inherits: where the environment has CONDOR_BACKFILL_CHANNEL=N,M, descriptor N is
+// the end of one that the plugin reads from, and M that of the other, to which it
+// writes; the host has their other ends, and nobody else. A plugin that takes the
+// offer says so in its description. The same messages then go over the pipes, each
+// after its length in four bytes, the least significant first; the rpc Session is
+// not called.
 //
 // The host has checked what it sends: a plugin may take it as true. It checks
 // what the plugin answers: a decision that is not possible costs the round, which
