@@ -37,7 +37,11 @@ func TestJitter(t *testing.T) {
 			at := backfill.Moment{Now: backfill.Time(now), Capacity: backfill.Vector{8}}
 			key, moves := plain(j, at)
 			jittered, movesToo := moved(j, at)
-			require.Equal(t, moves, movesToo)
+			require.Equal(t, moves.And(moves), movesToo.And(movesToo), "whatever moves the key moves the other")
+			if later := at.Now + 1000; moves.Curve != (backfill.Curve{}) {
+				then, _ := moved(j, backfill.Moment{Now: later, Capacity: at.Capacity})
+				require.Equal(t, math.Float64bits(then), math.Float64bits(movesToo.Curve.Key(later)))
+			}
 			require.Equal(t, math.Float64bits(key*factor), math.Float64bits(jittered))
 			if jitter.Keys == 0 {
 				require.Equal(t, math.Float64bits(key), math.Float64bits(jittered))
