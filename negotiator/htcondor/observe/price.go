@@ -11,11 +11,11 @@ import (
 )
 
 // What an ad takes in memory, at most. Of its text there are several copies: as it was read, as it
-// is planned with, and in its values. A node of its trees, with its code, takes a hundred bytes,
+// is planned with, and in its values. A node of its trees, with its code, takes some 130 bytes,
 // and there are no more of these than names, constants and signs.
 const (
 	copiesOfText  = 4
-	bytesPerToken = 128
+	bytesPerToken = 136
 )
 
 // price returns how much memory an ad takes, in bytes, with so many bytes of text.
