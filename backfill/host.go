@@ -272,6 +272,9 @@ func (h *Host) keys(r *Round, at Moment, returning bool) []JobKey {
 		if along == nil || along.Curve != curve {
 			along = newLine(curve)
 		}
+		if key == rec.key {
+			key = rec.key // a zero keeps its sign, as it is not told anew
+		}
 		if key != rec.key || along != rec.line {
 			keys = append(keys, JobKey{rec.job.ID, key, along})
 		}
