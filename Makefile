@@ -85,7 +85,7 @@ soak: ## what is still wrong? everything that searches for faults, each fuzz tar
 bench: $(BENCHSTAT) ## what got slower? benchmarks like BENCH of PKGS, here and at REF (the last tag): a table, then what is over 3 %
 	PATH="$(BENCHSTAT):$$PATH" .ci/bench '$(BENCH)' '$(if $(filter file,$(origin REF)),,$(REF))' $(PKGS)
 
-identical: ## are the schedules still the same? 208 runs over ten traces, against the commit REF (twelve minutes); only those like RUNS
+identical: ## are the schedules still the same? 208 runs over ten traces, against the commit REF; only those like RUNS
 	.ci/identical $(REF) '$(RUNS)'
 
 proto: $(PROTO) ## lint the protocol, hold it against the last released one, and generate its Go code

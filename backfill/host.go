@@ -299,8 +299,8 @@ func (h *Host) keys(r *Round, at Moment, returning bool) []JobKey {
 	return keys
 }
 
-// movesAlong reports whether the keys of the waiting jobs move along lines to the round, so that nobody
-// asks for them all. What is told of a round has all keys, so it is for nobody but linked-in policies.
+// movesAlong reports whether the queue follows keys along lines in this round, so that nobody asks for
+// those of all waiting jobs. Plugins and records are told all keys, so with them it does not.
 func (h *Host) movesAlong() bool {
 	least := h.long
 	if h.State.queue.moving {

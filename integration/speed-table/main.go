@@ -1,7 +1,7 @@
 // Command speed-table measures how fast the simulator and the core are on this machine, and writes
 // the figures into a Markdown file, between the lines that say so:
 //
-//	go run ./integration/speed-table                        # backfill/README.md: most of an hour
+//	go run ./integration/speed-table                        # all parts of backfill/README.md
 //	go run ./integration/speed-table -traces FOLDER -runs 1 # one run of each instead of three
 //	go run ./integration/speed-table -parts queue           # one of traces, queue and slots
 //

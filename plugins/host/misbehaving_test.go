@@ -152,7 +152,8 @@ func misbehave() {
 		}
 	case "close":
 		for fd := 3; fd < 100; fd++ {
-			if name, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); strings.HasPrefix(name, "socket:") {
+			name, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+			if strings.HasPrefix(name, "socket:") || strings.HasPrefix(name, "pipe:") {
 				_ = syscall.Shutdown(fd, syscall.SHUT_RDWR)
 				_ = syscall.Close(fd)
 			}
