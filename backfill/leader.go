@@ -11,6 +11,14 @@ type leaders struct {
 	size  int
 }
 
+// all returns the packs; there are none of a nil list.
+func (l *leaders) all() []*pack {
+	if l == nil {
+		return nil
+	}
+	return l.packs
+}
+
 // packMost is the largest number of jobs in a pack.
 const packMost = 64
 
@@ -46,10 +54,11 @@ func (m *mover) listed(now Time) listed { return listed{queued{m.line.Key(now), 
 
 // least returns the least length, or Forever if there is no job.
 func (l *leaders) least() Time {
-	if l.size == 0 {
+	packs := l.all()
+	if len(packs) == 0 {
 		return Forever
 	}
-	return l.packs[0].jobs[0].length
+	return packs[0].jobs[0].length
 }
 
 // pack returns the index of the pack that lists an entry, or would.
@@ -121,7 +130,7 @@ func compareMovers(m mover, o *mover) int { return m.compare(o) }
 
 // remove takes a job of the given length off the list, and reports whether it was there.
 func (l *leaders) remove(o *owner, j *Job, length Time) bool {
-	if l.size == 0 {
+	if len(l.all()) == 0 {
 		return false
 	}
 	m := mover{job: j, length: length}
@@ -161,7 +170,7 @@ func (l *leaders) next(o *owner, now Time, behind *queued, limit Time) (first li
 		}
 		return true
 	}
-	for i, p := range l.packs {
+	for i, p := range l.all() {
 		if p.jobs[0].length >= limit {
 			break
 		}

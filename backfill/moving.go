@@ -12,7 +12,7 @@ const fewSteps = 16
 // listing lists jobs of a shape: by key, or as leaders while keys move along lines.
 type listing struct {
 	fixed  jobTree
-	moving leaders
+	moving *leaders // nil: it has no jobs, or is listed by key
 }
 
 // listings returns the lists of a shape.
@@ -23,9 +23,17 @@ func (s *shape) listings() [3]*listing {
 // put adds a job to a list, with a length that it is not listed with yet.
 func (q *queue) put(l *listing, e place, length Time) {
 	if q.moving {
+		l.lead()
 		l.moving.set(q.owner, mover{e.job, e.along(), length}, q.now)
 	} else {
 		l.fixed.set(q.owner, listed{e.queued, length})
+	}
+}
+
+// lead makes the list one of leaders.
+func (l *listing) lead() {
+	if l.moving == nil {
+		l.moving = new(leaders)
 	}
 }
 
@@ -130,7 +138,7 @@ func (q *queue) turn(r *record) {
 // settleKeys enters the keys of the waiting jobs in their records.
 func (s *State) settleKeys() {
 	for i := range s.queue.shapes {
-		for _, p := range s.queue.shapes[i].jobs.moving.packs {
+		for _, p := range s.queue.shapes[i].jobs.moving.all() {
 			for k := range p.jobs {
 				m := &p.jobs[k]
 				s.jobs.Put(m.job.ID).key = m.line.Key(s.queue.now)
@@ -144,6 +152,7 @@ func (s *State) relay(l *listing, moving bool) {
 	q := s.queue
 	if moving {
 		for e, more := l.fixed.next(nil, Forever+1); more; e, more = l.fixed.next(&e.queued, Forever+1) {
+			l.lead()
 			l.moving.set(q.owner, mover{e.job, s.jobs.Find(e.job.ID).line, e.length}, q.now)
 		}
 		l.fixed = jobTree{}
@@ -152,12 +161,12 @@ func (s *State) relay(l *listing, moving bool) {
 	for _, e := range l.moving.inOrder(q.now, nil) {
 		l.fixed.set(q.owner, e)
 	}
-	l.moving = leaders{}
+	l.moving = nil
 }
 
 // inOrder appends the jobs to a list, and sorts it by the keys of an instant.
 func (l *leaders) inOrder(now Time, list []listed) []listed {
-	for _, p := range l.packs {
+	for _, p := range l.all() {
 		for k := range p.jobs {
 			list = append(list, p.jobs[k].listed(now))
 		}
@@ -242,7 +251,7 @@ func (q *queue) some(has func(*Job) bool) (found bool) {
 	}
 	q.list()
 	for i := range q.shapes {
-		for _, p := range q.shapes[i].jobs.moving.packs {
+		for _, p := range q.shapes[i].jobs.moving.all() {
 			if slices.ContainsFunc(p.jobs, func(m mover) bool { return has(m.job) }) {
 				return true
 			}

@@ -87,7 +87,9 @@ func (q *queue) Copy() *queue {
 	c.grown, c.joined, c.given = slices.Clone(q.grown), slices.Clone(q.joined), slices.Clone(q.given)
 	for i := range c.shapes {
 		for _, l := range c.shapes[i].listings() {
-			l.moving.packs = slices.Clone(l.moving.packs)
+			if l.moving != nil {
+				l.moving = &leaders{packs: slices.Clone(l.moving.packs), size: l.moving.size}
+			}
 		}
 	}
 	return &c
@@ -186,7 +188,7 @@ func (q *queue) remove(e place) {
 	i := q.shape(e.job)
 	s := &q.shapes[i]
 	q.take(&s.jobs, e.queued, e.job.Estimate, Forever)
-	if s.least = q.least(&s.jobs); s.jobs.fixed.size+s.jobs.moving.size == 0 {
+	if s.least = q.least(&s.jobs); s.jobs.fixed.size == 0 && len(s.jobs.moving.all()) == 0 {
 		q.forget(i)
 	}
 }
