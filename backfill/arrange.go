@@ -200,6 +200,9 @@ func (c *Cycle) arrangeAll(r *record, start Time) (a Arrangement, ok bool) {
 	})
 	defer t.end()
 	t.begin(r)
+	if f, alike := t.filling(r, start); alike {
+		return t.fill(f, r, start)
+	}
 	at, fits := c.s.profile.Place(c.s.Request(r.job), start)
 	if !fits {
 		return a, false
@@ -268,6 +271,51 @@ func (t *trial) arrange(r *record, at Placement, start Time) (a Arrangement, ok 
 	}
 	a.At = at
 	return a, s.leasts == 0 || t.stands(a)
+}
+
+// filling returns what places the job and the others quickly, if the slots are alike.
+func (t *trial) filling(r *record, start Time) (f *profile.Filling, ok bool) {
+	s := t.c.s
+	if s.leasts > 0 || s.profile.Ends().Count() > 0 {
+		return nil, false
+	}
+	known := map[int]bool{} // candidates that are of equal rank
+	for _, j := range append([]*record{r}, t.others...) {
+		if !s.dividesInto(j.job) {
+			return nil, false
+		}
+		if id := j.job.Candidates; !known[id] {
+			rank := s.candidates[id].Rank
+			if slices.ContainsFunc(rank, func(class int32) bool { return class != rank[0] }) {
+				return nil, false
+			}
+			known[id] = true
+		}
+	}
+	return s.profile.Filling(start)
+}
+
+// fill is [trial.arrange] where the slots are alike. It leaves the profile as it is.
+func (t *trial) fill(f *profile.Filling, r *record, start Time) (a Arrangement, ok bool) {
+	if a.At, ok = f.Place(r.job.Nodes); !ok {
+		return a, false
+	}
+	f.Take(a.At, start+r.job.Estimate)
+	for _, former := range t.others {
+		f.GoTo(former.start)
+		at, end := former.placement, former.end
+		if !f.Fits(at) {
+			if at, ok = f.Place(former.job.Nodes); !ok {
+				return a, false
+			}
+			if end = former.start + former.job.Estimate; end < former.end {
+				return a, false
+			}
+			a.Moved = append(a.Moved, Moved{Job: former.job, Start: former.start, At: at})
+		}
+		f.Take(at, end)
+	}
+	return a, true
 }
 
 // stands reports whether the places that were taken can be taken beside those that did not move. Where jobs

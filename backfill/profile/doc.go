@@ -23,6 +23,7 @@
 //   - earliest.go: the earliest start on many slots
 //   - breakoff.go: queries that are broken off when their time is over
 //   - placement.go: which slots the placement rule chooses for a request
+//   - filling.go: many placements by start on slots that are alike
 //   - choice.go: the hosts that the rule prefers most, of all that could take a request
 //   - row.go: amounts that all slots share, such as limits, and the earliest start where they matter
 //   - window.go: when jobs may begin on a candidate, and the earliest start where that matters
