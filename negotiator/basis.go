@@ -11,7 +11,7 @@ import (
 // expected of one that runs was predicted before it started. It must be called between two cycles.
 func BasisOf(n *Negotiator, id backfill.JobID) (b estimate.Basis, ok bool) {
 	p := n.predictions
-	known, job := p.known[id], p.jobs.get(id)
+	known, job := p.known.Find(id), p.jobs.get(id)
 	if p.idle() || known == nil || job == nil || !n.State().IsWaiting(id) {
 		return b, false
 	}

@@ -56,10 +56,10 @@ func (n *Negotiator) Copy() Copy {
 	p, s := n.predictions, n.State()
 	c := Copy{
 		State: s.Clone(), Policy: n.policy, Fallback: n.fallback, Order: n.order, Slack: p.slack,
-		Resources: n.schema.Resources, Predicted: make(map[backfill.JobID]RunTimes, len(p.known)), Arrived: n.arrived,
+		Resources: n.schema.Resources, Predicted: make(map[backfill.JobID]RunTimes, p.known.Len()), Arrived: n.arrived,
 		Delays: n.delays, World: n.world,
 	}
-	for id, known := range p.known {
+	for id, known := range p.known.Scan {
 		c.Predicted[id] = RunTimes{
 			Uses: known.Uses, Requested: p.requested(p.jobs.get(id)), Runs: s.IsRunning(id), Correction: p.set.Correction(),
 		}
@@ -93,9 +93,5 @@ func (n *Negotiator) arrive(job *Job, planned *backfill.Job) {
 // expected returns a job, as planned, in the form of one that may come once more.
 func (p *predictions) expected(job *Job, planned *backfill.Job) Expected {
 	r := p.requested(job)
-	e := Expected{Job: planned, Ad: job, Requested: r, Uses: estimate.Uses{Order: r, Backfill: r, Running: r}}
-	if known := p.known[job.ID]; known != nil {
-		e.Uses = known.Uses
-	}
-	return e
+	return Expected{Job: planned, Ad: job, Requested: r, Uses: usesOf(p.known.Find(job.ID), r)}
 }

@@ -140,12 +140,3 @@ func (p *predictions) waitsNoMore(job *Job) {
 		}
 	}
 }
-
-// uses returns the run times that a job is planned with.
-func (p *predictions) uses(job *Job) estimate.Uses {
-	if known := p.known[job.ID]; known != nil {
-		return known.Uses
-	}
-	r := p.requested(job)
-	return estimate.Uses{Order: r, Backfill: r, Running: r}
-}

@@ -169,7 +169,7 @@ func New(c Config) (*Negotiator, error) {
 	order, priorities := c.Order.of(jobs.get, c.Schema.Resources, c.StartSlack, c.World)
 	predictions := &predictions{
 		set: c.Estimates, trust: c.Trust, record: c.Record, actual: c.Actual, guarantees: c.Policy.Spec().Guarantees,
-		slack: c.StartSlack, unknown: c.DefaultEstimate, jobs: jobs, known: map[backfill.JobID]*prediction{},
+		slack: c.StartSlack, unknown: c.DefaultEstimate, jobs: jobs, known: new(backfill.JobTable[prediction]),
 		cpus: c.Schema.cpus,
 	}
 	predictions.recall(nil)

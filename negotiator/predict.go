@@ -21,7 +21,7 @@ type predictions struct {
 	slack      backfill.Time // is added to all planned times
 	unknown    backfill.Time // the requested time of jobs that request none
 	jobs       *jobs         // the negotiator's
-	known      map[backfill.JobID]*prediction
+	known      *backfill.JobTable[prediction]
 	apart      int                     // the number of entries of known with apart set
 	anew       bool                    // the next cycle predicts the run times of all jobs anew
 	replanned  map[backfill.JobID]bool // the jobs that got other run times in this cycle
@@ -37,7 +37,7 @@ type predictions struct {
 type prediction struct {
 	estimate.Uses
 	apart bool // the order uses another run time than the plan
-	// ordered is a copy of a job with the run time that the queue's order sees; plain is that job.
+	// ordered is a copy of a job that gets the run time that the queue's order sees; plain is that job.
 	ordered, plain *backfill.Job
 }
 
@@ -56,30 +56,46 @@ func (p *predictions) describe(job *Job) estimate.Job {
 }
 
 // predict asks the estimators for a job's run times, and keeps them if they differ from the
-// requested one.
-func (p *predictions) predict(job *Job) {
-	if p.idle() {
-		return
-	}
+// requested one. It returns those that the job was planned with, and those that it is planned with
+// now.
+func (p *predictions) predict(job *Job) (before, now estimate.Uses) {
 	j := p.describe(job)
-	if p.actual != nil {
+	before = usesOf(p.known.Find(job.ID), j.Requested)
+	if p.idle() {
+		return before, before
+	}
+	if p.actual != nil && p.set.Knows() {
 		if j.Actual = p.actual(job.ID); j.Actual < 0 {
 			j.Actual = j.Requested
 		}
 	}
-	uses, r := p.set.Estimate(&j, p.now), j.Requested
-	p.forget(job.ID)
-	if uses == (estimate.Uses{Order: r, Backfill: r, Running: r}) {
-		return
+	if now = p.set.Estimate(&j, p.now); now == asRequested(j.Requested) {
+		p.forget(job.ID)
+		return before, now
 	}
-	planned := uses.Backfill
+	planned := now.Backfill
 	if p.guarantees {
-		planned = r
+		planned = j.Requested
 	}
-	made := &prediction{Uses: uses, apart: uses.Order != planned}
-	if p.known[job.ID] = made; made.apart {
+	known := p.known.Put(job.ID)
+	if known.apart {
+		p.apart--
+	}
+	if known.Uses, known.apart = now, now.Order != planned; known.apart {
 		p.apart++
 	}
+	return before, now
+}
+
+// asRequested returns the run times of a job that is planned with the one that it requests.
+func asRequested(r backfill.Time) estimate.Uses { return estimate.Uses{Order: r, Backfill: r, Running: r} }
+
+// usesOf returns the run times that a job is planned with by what is known of it; nil: nothing.
+func usesOf(known *prediction, requested backfill.Time) estimate.Uses {
+	if known != nil {
+		return known.Uses
+	}
+	return asRequested(requested)
 }
 
 // predictAnew predicts the run times of all jobs anew, if p.anew is set.
@@ -88,7 +104,7 @@ func (p *predictions) predictAnew() {
 	if !p.anew {
 		return
 	}
-	p.anew, p.known, p.apart = false, map[backfill.JobID]*prediction{}, 0
+	p.anew, p.known, p.apart = false, new(backfill.JobTable[prediction]), 0
 	p.replanned = map[backfill.JobID]bool{}
 	for _, id := range p.jobs.ids() {
 		p.predict(p.jobs.get(id))
@@ -97,11 +113,11 @@ func (p *predictions) predictAnew() {
 
 // forget drops the prediction of a job.
 func (p *predictions) forget(id backfill.JobID) {
-	if known := p.known[id]; known != nil {
-		delete(p.known, id)
+	if known := p.known.Find(id); known != nil {
 		if known.apart {
 			p.apart--
 		}
+		p.known.Delete(id)
 	}
 }
 
@@ -110,7 +126,7 @@ func (p *predictions) forget(id backfill.JobID) {
 func (p *predictions) plan(j *backfill.Job, job *Job) {
 	requested := p.requested(job)
 	j.Estimate, j.Limit, j.Unestimated = requested, job.Limit, job.Estimate == 0
-	if u := p.known[job.ID]; u != nil && !p.guarantees && (u.Backfill != requested || u.Running != requested) {
+	if u := p.known.Find(job.ID); u != nil && !p.guarantees && (u.Backfill != requested || u.Running != requested) {
 		j.Estimate, j.Limit, j.Correction = u.Backfill, p.limit(job), p.set.Correction()
 		if u.Running != u.Backfill {
 			j.Running = u.Running + p.slack
@@ -139,20 +155,20 @@ func (p *predictions) order(order backfill.Order) backfill.Order {
 }
 
 // ordered returns the job by which the queue is ordered: a copy with another run time, if the order
-// does not use the plan's, else the job itself.
+// does not use the plan's, else the job itself. The copy holds until the next prediction.
 func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 	if p.apart == 0 {
 		return j
 	}
-	known := p.known[j.ID]
+	known := p.known.Find(j.ID)
 	if known == nil || !known.apart {
 		return j
 	}
 	if known.plain != j {
 		ordered := *j
-		ordered.Estimate = known.Order + p.slack
 		known.ordered, known.plain = &ordered, j
 	}
+	known.ordered.Estimate = known.Order + p.slack
 	return known.ordered
 }
 
@@ -163,7 +179,7 @@ func (p *predictions) ordered(j *backfill.Job) *backfill.Job {
 func (p *predictions) expectedEnd(end End, now backfill.Time) backfill.Time {
 	job := p.jobs.get(end.Job)
 	start := end.At - p.stated(job)
-	if known := p.known[end.Job]; known != nil && p.planned() {
+	if known := p.known.Find(end.Job); known != nil && p.planned() {
 		if at, within := p.set.Correction().End(start, known.Running, p.limit(job), now); within {
 			return at
 		}

@@ -83,9 +83,7 @@ func (n *Negotiator) predictOneAgain(id backfill.JobID) {
 		return
 	}
 	job := n.jobs.get(id)
-	before := p.uses(job)
-	p.predict(job)
-	now := p.uses(job)
+	before, now := p.predict(job)
 	if p.guarantees || now.Backfill == before.Backfill && now.Running == before.Running {
 		if now.Order != before.Order {
 			p.reordered = append(p.reordered, id)

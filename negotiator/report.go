@@ -107,10 +107,7 @@ type Held struct {
 func (r *Report) Predicted(id backfill.JobID) estimate.Uses {
 	p := r.predictions
 	t := p.requested(p.jobs.get(id))
-	uses := estimate.Uses{Order: t, Backfill: t, Running: t}
-	if known := p.known[id]; known != nil {
-		uses = known.Uses
-	}
+	uses := usesOf(p.known.Find(id), t)
 	if p.guarantees {
 		uses.Backfill, uses.Running = t, t
 	}

@@ -16,7 +16,7 @@ import (
 func TestSupposeChangesNothing(t *testing.T) {
 	n := predicting(t, "easy", "fcfs", estimate.Settings{All: "accurate"}, map[backfill.JobID]backfill.Time{supposed: 4})
 	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, "")}, Submitted: []*Job{newJob(t, 1, 1, "")}})
-	before, known, apart := n.Checkpoint(), len(n.predictions.known), n.predictions.apart
+	before, known, apart := n.Checkpoint(), n.predictions.known.Len(), n.predictions.apart
 	job := newJob(t, 7, 1, "")
 	asked, err := n.Suppose(job, nil)
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestSupposeChangesNothing(t *testing.T) {
 	require.EqualValues(t, 10, c.Requested)
 	require.Equal(t, []backfill.SlotID{0}, c.Candidates.Slots)
 	require.Equal(t, before, n.Checkpoint())
-	require.Len(t, n.predictions.known, known)
+	require.Equal(t, known, n.predictions.known.Len())
 	require.Equal(t, apart, n.predictions.apart)
 }
 

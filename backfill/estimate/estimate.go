@@ -117,6 +117,10 @@ func New(s Settings, h *History, guarantees, oracle bool, open func(name string)
 // be called.
 func (s *Set) Requested() bool { return s.requested }
 
+// Knows reports whether an estimator knows the actual run times of jobs; only such ones look at
+// [Job.Actual].
+func (s *Set) Knows() bool { return s.knows }
+
 // Correction says what is expected of a running job that has outlived what the set estimated; nil
 // has none that could be outlived.
 func (s *Set) Correction() backfill.Correction {
