@@ -109,6 +109,9 @@ func (l *learned) find(j *Job, add bool) (known [levels]*likes) {
 		l.users[k] = user
 	}
 	known[sameUser] = user
+	if !add && l.shapes[shape{user: user, request: j.stated()}] == nil {
+		return known // nor are more alike jobs known, and mostly nobody has requested the same
+	}
 	var finer *likes
 	for level, s := range shapesOf(j, user) {
 		if s.user == nil {
