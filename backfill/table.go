@@ -54,9 +54,14 @@ func (t *JobTable[V]) page(number JobID) (i int, ok bool) {
 			return likely, true
 		}
 	}
-	i, ok = slices.BinarySearch(t.numbers, number)
-	t.last = i
-	return i, ok
+	low, high := 0, len(t.numbers)
+	if high > 0 { // no number is there twice, so few others are where it may be
+		low = int(max(0, min(JobID(high), JobID(high-1)-(t.numbers[high-1]-number))))
+		high = int(max(JobID(low), min(JobID(high), number-t.numbers[0]+1)))
+	}
+	i, ok = slices.BinarySearch(t.numbers[low:high], number)
+	t.last = low + i
+	return t.last, ok
 }
 
 // Put returns a job's value to be changed in place until the next call. It is the zero value if
