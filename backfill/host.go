@@ -123,6 +123,7 @@ type Host struct {
 	events   []Event       // buffer for the events of a round
 	watch    func(Settled) // what is told of rounds; may be nil
 	long     int           // from how many waiting jobs on keys move along lines
+	walks    int           // rounds in which they did and all were sorted, less those in which not
 	failure  error         // of the round under way: why main's decision did not count
 }
 
@@ -254,6 +255,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 		return Decision{}, err
 	}
 	h.keyed, h.lets = true, false
+	h.noteWalk()
 	h.main.Decided(r, d, own)
 	h.settled(&r, &d, own)
 	return d, nil
@@ -303,11 +305,29 @@ func (h *Host) keys(r *Round, at Moment, returning bool) []JobKey {
 // those of all waiting jobs. Plugins and records are told all keys, so with them it does not.
 func (h *Host) movesAlong() bool {
 	least := h.long
+	if h.walks < mostWalks {
+		least = min(least, fewMoving)
+	}
 	if h.State.queue.moving {
 		least /= 2
 	}
 	return h.keyed && h.lines && !h.bare && h.untold() && h.State.queue.Len() >= least &&
 		(!h.spec.Guarantees || !h.follows(h.State.planning).Reorder) && h.State.haveLines()
+}
+
+// mostWalks is at how many more rounds in which the policy walked the whole queue than others it counts as
+// one that does: for such a policy a short queue is rather sorted by one key after the other.
+const mostWalks = 32
+
+// noteWalk counts whether the policy walked the whole queue in a round in which keys moved along lines.
+func (h *Host) noteWalk() {
+	switch q := h.State.queue; {
+	case !q.moving || h.walks == mostWalks:
+	case q.sorted:
+		h.walks++
+	default:
+		h.walks = max(0, h.walks-1)
+	}
 }
 
 // untold reports whether nobody is told of the rounds.

@@ -2,9 +2,14 @@ package backfill
 
 import "slices"
 
-// manyMoving is from how many waiting jobs on the queue follows keys that move along lines; a shorter
-// one is sorted sooner. A queue that follows them does so until it has fewer than half as many.
-const manyMoving = 1000
+// fewMoving and manyMoving are from how many waiting jobs on the queue follows keys that move along
+// lines: under a policy that looks at its first jobs alone, or at what may fit, and under one that walks
+// all of it in most rounds. A shorter one is sorted sooner. A queue that follows them does so until it has
+// fewer than half as many.
+const (
+	fewMoving  = 16
+	manyMoving = 1000
+)
 
 // fewSteps is how many jobs are looked for one by one at an instant, before the queue is sorted.
 const fewSteps = 16

@@ -186,6 +186,44 @@ func BenchmarkKeys(b *testing.B) {
 	}
 }
 
+// TestShortQueuesMoveUnlessWalked: the keys of a short queue move along lines while the policy looks at its
+// first jobs alone, and not any more if it walks the whole queue in most rounds.
+func TestShortQueuesMoveUnlessWalked(t *testing.T) {
+	for _, walked := range []int{1, 100} {
+		spec := backfill.PolicySpec{Name: "reader", New: func(backfill.Values) (backfill.Policy, error) {
+			return backfill.PolicyFunc(func(c *backfill.Cycle) {
+				drain(c)
+				left := walked
+				for range c.Queue() {
+					if left--; left == 0 {
+						return
+					}
+				}
+			}), nil
+		}}
+		reader, err := backfill.Link(spec, nil)
+		require.NoError(t, err)
+		h, err := backfill.NewHost(backfill.NewState([]string{"cpus"}, 0), order(t, "wfp"), reader, reader, nil)
+		require.NoError(t, err)
+		r := backfill.Round{
+			Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
+			Events:     []backfill.Event{{Kind: backfill.SlotAdded, Slot: slot(0, cpus(64))}},
+		}
+		for i := range 100 {
+			r.Events = append(r.Events, submitted(job(backfill.JobID(i), 0, backfill.Time(1+i), 1))...)
+		}
+		moved := false
+		for range 100 {
+			_, err = h.Decide(t.Context(), r)
+			require.NoError(t, err)
+			moved = moved || h.State.MovesAlong()
+			r = backfill.Round{Now: r.Now + 1, Events: []backfill.Event{{Kind: backfill.Wake}}}
+		}
+		require.True(t, moved, "it is tried")
+		require.Equal(t, walked == 1, h.State.MovesAlong(), "%d jobs are looked at", walked)
+	}
+}
+
 // TestKeysAlongLines decides the rounds of random pools twice under each policy, once by a host that asks
 // for all keys in each round and once by one that has keys move along lines as soon as anything waits.
 func TestKeysAlongLines(t *testing.T) {
@@ -200,6 +238,7 @@ func TestKeysAlongLines(t *testing.T) {
 					plain := newOrderedHost(t, d, link(t, policy.Name, nil), order(t, name))
 					along := newOrderedHost(t, d, link(t, policy.Name, nil), order(t, name))
 					along.State = plain.State.Clone()
+					plain.FollowFrom(1 << 30)
 					along.FollowFrom(1)
 					for range 25 {
 						r := d.Round(plain.State)
