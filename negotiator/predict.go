@@ -88,7 +88,9 @@ func (p *predictions) predict(job *Job) (before, now estimate.Uses) {
 }
 
 // asRequested returns the run times of a job that is planned with the one that it requests.
-func asRequested(r backfill.Time) estimate.Uses { return estimate.Uses{Order: r, Backfill: r, Running: r} }
+func asRequested(r backfill.Time) estimate.Uses {
+	return estimate.Uses{Order: r, Backfill: r, Running: r}
+}
 
 // usesOf returns the run times that a job is planned with by what is known of it; nil: nothing.
 func usesOf(known *prediction, requested backfill.Time) estimate.Uses {
