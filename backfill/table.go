@@ -47,12 +47,8 @@ func (t *JobTable[V]) Find(id JobID) *V {
 
 // page returns the index of the page with the number and true, or where to insert it and false.
 func (t *JobTable[V]) page(number JobID) (i int, ok bool) {
-	if t.last < len(t.numbers) { // mostly no page is missing between the last one and this one
-		likely := t.last + int(number-t.numbers[t.last])
-		if uint(likely) < uint(len(t.numbers)) && t.numbers[likely] == number {
-			t.last = likely
-			return likely, true
-		}
+	if t.last < len(t.numbers) && t.numbers[t.last] == number {
+		return t.last, true
 	}
 	low, high := 0, len(t.numbers)
 	if high > 0 { // no number is there twice, so few others are where it may be
