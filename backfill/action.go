@@ -140,7 +140,7 @@ func (c *Cycle) startedNow(id JobID) bool {
 // move gives a waiting job the place in the new record. If the job does not fit there, even with
 // its old place taken out of the profile, move changes nothing and returns an error.
 func (c *Cycle) move(next *record) error {
-	if err := c.put(next.job.ID, next, true); err != nil {
+	if err := c.put(next.job.ID, next, mustFit); err != nil {
 		return fmt.Errorf("at %d: %w", next.start, err)
 	}
 	return nil

@@ -81,6 +81,7 @@
 //   - fitting.go: which waiting jobs fit now, without a look at all of them
 //   - lane.go: the jobs of such a pass that ask for the same, and the pass's next one
 //   - startable.go: the same for jobs that have reservations
+//   - together.go: alike jobs whose reservations move together
 //   - arrange.go: reservations that move to other slots at their same starts
 //   - depth.go: how many waiting jobs are promised a start, and who comes next
 //   - horizon.go: how much of the plan each user's jobs hold, and whose may enter

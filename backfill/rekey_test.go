@@ -54,7 +54,7 @@ func TestRekey(t *testing.T) {
 			}
 			stage := rapid.SampledFrom([]phase{waiting, waiting, waiting, held}).Draw(t, "phase")
 			r := record{job: j, phase: stage, key: key.Draw(t, "key")}
-			require.NoError(t, s.set(id, &r, false, new(record)))
+			require.NoError(t, s.set(id, &r, unchecked, new(record)))
 			if stage == waiting && rapid.IntRange(0, 4).Draw(t, "reserved") == 0 {
 				reserved[id] = true
 				s.queue.reserve(r.place(), true)
@@ -70,7 +70,7 @@ func TestRekey(t *testing.T) {
 		for _, k := range keys {
 			next, _ := single.jobs.Get(k.Job)
 			next.key = k.Key
-			require.NoError(t, single.set(k.Job, &next, false, new(record)))
+			require.NoError(t, single.set(k.Job, &next, unchecked, new(record)))
 			if reserved[k.Job] {
 				single.queue.reserve(next.place(), true)
 			}

@@ -215,7 +215,7 @@ func (s *State) restoreJob(j JobState) error {
 	case j.Running:
 		r.phase = running
 	}
-	err := s.set(j.Job.ID, &r, false, new(record))
+	err := s.set(j.Job.ID, &r, unchecked, new(record))
 	return err
 }
 

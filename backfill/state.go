@@ -156,16 +156,25 @@ func (s *State) Job(id JobID) *Job {
 	return nil
 }
 
+// room says what set has to do with the room for a job's new place.
+type room uint8
+
+const (
+	unchecked room = iota // take it, free or not
+	mustFit               // take it if it is free
+	slid                  // nothing: the profile has the new place already, instead of the old one
+)
+
 // set replaces the record of a job, and updates every index, the profile and the use; a record
 // without a job removes the job. The old record is stored in old; every change of a job goes
-// through here, so setting that again undoes it. With mustFit, set returns an error and changes
+// through here, so setting that again undoes it. If the new place must fit, set returns an error and changes
 // nothing if the new place is not free once the old one is given back.
-func (s *State) set(id JobID, now *record, mustFit bool, old *record) error {
+func (s *State) set(id JobID, now *record, room room, old *record) error {
 	now.early = now.in(waiting) && now.job.Early(s.now)
 	s.jobs.Set(id, now, old)
 	if old.sameSpan(now) && !s.begins(old, now) {
 		s.relist(old, now)
-	} else if err := s.replan(old, now, mustFit); err != nil {
+	} else if err := s.replan(old, now, room); err != nil {
 		s.jobs.Set(id, old, new(record))
 		return err
 	} else {
@@ -226,9 +235,9 @@ func (s *State) requeue(old, now *record) {
 }
 
 // replan moves a job from the old record's place to the new one's, in the profile and in the index.
-// With mustFit, it returns an error and changes nothing if the job does not fit there.
-func (s *State) replan(old, now *record, mustFit bool) error {
-	if mustFit && s.slide(old, now) {
+// If the new place must fit, it returns an error and changes nothing if it is not free.
+func (s *State) replan(old, now *record, room room) error {
+	if room == slid || room == mustFit && s.slide(old, now, 1) {
 		s.unlist(old)
 		s.list(now)
 		return nil
@@ -236,7 +245,7 @@ func (s *State) replan(old, now *record, mustFit bool) error {
 	if old.placement != nil {
 		s.unplan(old)
 	}
-	if mustFit {
+	if room == mustFit {
 		if err := s.profile.Misfit(s.Request(now.job), now.placement, now.start); err != nil {
 			if old.placement != nil {
 				s.plan(old)
@@ -252,14 +261,16 @@ func (s *State) replan(old, now *record, mustFit bool) error {
 
 // slide is replan for a reservation that moves to an earlier start on its one slot, as most do that move
 // where there is one slot; it takes no more than two changes of the profile that are near each other. It
-// returns false and changes nothing if the job does not fit there, or does not move so.
-func (s *State) slide(old, now *record) bool {
+// returns false and changes nothing if the job does not fit there, or does not move so. It does so for several
+// jobs at once that have equal places and requests.
+func (s *State) slide(old, now *record, jobs int) bool {
 	if old.job != now.job || !old.reserves() || !now.reserves() || len(now.placement) != 1 ||
 		now.start >= old.start || now.end > old.end || !now.placement.Equal(old.placement) ||
 		now.job.Whole || now.job.Takes != nil || s.leasts > 0 || s.profile.Ends().Count() > 0 {
 		return false
 	}
 	at, set := now.placement[0], s.candidates[now.job.Candidates]
+	at.Count *= jobs
 	return set.Windows == nil && set.Has(at.Slot) && s.profile.Up(at.Slot) &&
 		s.profile.Slide(at, now.job.Request, old.start, old.end, now.start, now.end)
 }

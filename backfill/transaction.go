@@ -195,10 +195,10 @@ type change struct {
 
 // set replaces a job's record and keeps the old one for a rollback. A record without a job removes
 // the job.
-func (c *Cycle) set(id JobID, now *record) { _ = c.put(id, now, false) }
+func (c *Cycle) set(id JobID, now *record) { _ = c.put(id, now, unchecked) }
 
-// put is set; with mustFit, it returns an error and changes nothing if the new place is not free.
-func (c *Cycle) put(id JobID, now *record, mustFit bool) error {
+// put is set; it returns an error and changes nothing if the new place must fit and is not free.
+func (c *Cycle) put(id JobID, now *record, room room) error {
 	if c.s.queue.moving && now.job != nil && now.phase != waiting { // it keeps the key that it has now
 		if r := c.s.jobs.Find(id); r != nil && r.in(waiting) && r.job == now.job {
 			now.key = c.s.keyOf(r)
@@ -209,7 +209,7 @@ func (c *Cycle) put(id JobID, now *record, mustFit bool) error {
 		n, c.olds = 0, make([]record, 0, min(max(2*n, leastOlds), maxSpare))
 	}
 	old := &c.olds[:n+1][n] // filled in place, because copies of records cost much
-	if err := c.s.set(id, now, mustFit, old); err != nil {
+	if err := c.s.set(id, now, room, old); err != nil {
 		return err
 	}
 	if c.s.freed.keep > 0 {
@@ -242,7 +242,7 @@ func (t *Transaction) Rollback() {
 		if u.do != nil {
 			u.do()
 		} else {
-			_ = c.s.set(u.job, cmp.Or(u.old, new(record)), false, new(record))
+			_ = c.s.set(u.job, cmp.Or(u.old, new(record)), unchecked, new(record))
 		}
 	}
 	c.s.queue.forgetSweep() // it was at the cycle's instant, and the next may be an earlier one

@@ -20,6 +20,10 @@
 // start, the second needs all that the first would: where the first cannot start, the second cannot
 // either. So of many alike jobs each searches only from where the one before it stands.
 //
+// Jobs with equal requests and estimates that are planned for the same time move abreast as far as
+// there is room for all of them: what the first of them finds holds for the others. So the profile
+// is asked and changed once for them.
+//
 // A job that takes a bundle needs all of each slot of it: it can move only if some slot of a bundle
 // grew so that all of that slot is free.
 //

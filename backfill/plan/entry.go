@@ -213,12 +213,25 @@ func (p *Plan) tryMany(e *entry, limit backfill.Time) (backfill.Time, backfill.P
 	return p.c.Fast().EarliestBefore(e.Job, from, limit)
 }
 
-// move reserves the given start and placement for the job. The room that it leaves may let others
-// move: move returns the index of a job before which that is impossible, see grow.
-func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first int) {
-	p.c.Reserve(e.Job, start, at)
+// alike reports whether two jobs have the same request and estimate, and are planned for the same time.
+func (e *entry) alike(o *entry) bool {
+	return e.shape == o.shape && e.start == o.start && e.end == o.end
+}
+
+// move reserves the given start and placement for the job, or for each of several that are
+// [entry.alike] on a single slot. The room that they leave may let others move: move returns the
+// index of a job before which that is impossible, see grow.
+func (p *Plan) move(all []*entry, start backfill.Time, at backfill.Placement) (first int) {
+	e := all[0]
+	if len(all) == 1 {
+		p.c.Reserve(e.Job, start, at)
+	} else {
+		p.c.Fast().ReserveTogether(p.listed(all), start, at)
+	}
 	from, end, left := e.start, e.end, e.at
-	e.start, e.end, e.from, e.to, e.at = start, start+e.Estimate, start, start, at
+	for _, e := range all {
+		e.start, e.end, e.from, e.to, e.at = start, start+e.Estimate, start, start, at
+	}
 	ends := p.c.State().Profile().Ends().Run(p.c.State().Request(e.Job), at, start)
 	first = len(p.jobs)
 	for _, gone := range left {
@@ -226,13 +239,25 @@ func (p *Plan) move(e *entry, start backfill.Time, at backfill.Placement) (first
 		if e.covers(gone) && e.shape.request.Candidates.Least == nil {
 			grown = max(from, ends)
 		}
+		gone.Count *= len(all)
 		first = min(first, p.grow(gone, e.Job, grown, end))
 	}
 	for _, t := range e.Takes {
 		first = min(first, p.growRow(t, max(from, ends), end))
 	}
-	e.noted, e.tried = e.shape.noted, e.shape.noted // the room that it left cannot help the job itself
+	for _, e := range all {
+		e.noted, e.tried = e.shape.noted, e.shape.noted // the room that they left cannot help them
+	}
 	return first
+}
+
+// listed lists the jobs of entries.
+func (p *Plan) listed(all []*entry) []*backfill.Job {
+	p.alike = p.alike[:0]
+	for _, e := range all {
+		p.alike = append(p.alike, e.Job)
+	}
+	return p.alike
 }
 
 // covers reports whether the job's placement has at least as many chunks on the slot.

@@ -42,7 +42,7 @@ func (c *compared) decide(cycle *backfill.Cycle) {
 			}
 			if ok {
 				c.starts++
-				p.move(e, start, at)
+				p.move(p.jobs[i:i+1], start, at)
 				moved = append(moved, i)
 			}
 		}

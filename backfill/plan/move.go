@@ -18,7 +18,7 @@ func (p *Plan) Compress() {
 			continue
 		}
 		if start, at, ok := p.try(e, e.to); ok {
-			i = min(i, p.move(e, start, at))
+			i = min(i, p.move(p.jobs[i-1:i], start, at))
 		}
 	}
 	p.settle()
@@ -30,19 +30,46 @@ func (p *Plan) CompressOnce() {
 	p.refresh()
 	p.begin()
 	moved := p.moved[:0]
-	for i := range p.jobs {
+	for i := 0; i < len(p.jobs); i++ {
 		e := p.jobs[i]
 		if !p.come(i) {
 			continue
 		}
 		if start, at, ok := p.try(e, e.to); ok {
-			p.move(e, start, at)
-			moved = append(moved, i)
+			abreast := p.jobs[i : i+p.abreast(i, start)]
+			p.move(abreast, start, at)
+			for range abreast {
+				moved = append(moved, i)
+				i++
+			}
+			i--
 		}
 	}
 	p.moved = moved
 	p.resort(moved)
 	p.settle() // what a job left begins at its place, too late for those before it
+}
+
+// abreast returns how many jobs from index i on move to the same start, one after the other, as the
+// first of them can. That is known without a search for jobs that are planned for the same time on
+// the same slot: none can start before the first one does, and what it leaves behind begins at
+// their own planned start or later.
+func (p *Plan) abreast(i int, start backfill.Time) int {
+	e, now, n := p.jobs[i], p.c.Now(), 0
+	for i+n < len(p.jobs) && e.alike(p.jobs[i+n]) && p.jobs[i+n].earliest <= now {
+		n++
+	}
+	r := &e.shape.request
+	if n < 2 || e.shape.on == noSlot || r.Whole || r.Takes != nil || r.Candidates.Least != nil {
+		return 1
+	}
+	p.c.State().Profile().Bounds(e.shape.on, start, min(start+e.lasts(), e.start), p.low, p.high)
+	for k, need := range e.shape.need {
+		if need > 0 {
+			n = min(n, int(p.low[k]/need))
+		}
+	}
+	return max(1, n)
 }
 
 // resort sorts a plan by start again; moved holds the ascending indices of the jobs that have
@@ -95,7 +122,7 @@ func (p *Plan) Fill() {
 				continue
 			}
 			if start, at, ok := p.try(e, now+1); ok {
-				p.move(e, start, at)
+				p.move(p.jobs[i:i+1], start, at)
 				moved = true
 			}
 		}
@@ -113,7 +140,7 @@ func (p *Plan) Advance(j *backfill.Job, limit backfill.Time) {
 			continue
 		}
 		if start, at, ok := p.try(e, limit+1); ok {
-			p.move(e, start, at)
+			p.move(p.jobs[i:i+1], start, at)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Plan struct {
 	before    []int              // by index in jobs, of those that the pass has met; see met
 	moved     []int              // this and out are buffers of CompressOnce
 	out       []*entry
+	alike     []*backfill.Job     // buffer of move
 	one       backfill.Candidates // buffer of earliestAt
 }
 
