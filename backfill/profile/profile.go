@@ -346,7 +346,7 @@ func (p *View) earliestIn(resources []steps, id SlotID, r *Request, chunks int, 
 		if !found {
 			continue
 		}
-		if short+1 >= limit {
+		if short+1 >= limit || again == Forever && end >= limit {
 			return 0, false
 		}
 		if again == Forever {

@@ -93,7 +93,7 @@ func (s *steps) firstBelow(from Time, need int64) (Time, bool) {
 }
 
 // lastBelow returns an instant in the last stretch of [from, to) in which the value is less than
-// need; false if there is none. It also returns when that stretch ends if that is easily told, else Forever.
+// need; false if there is none. It also returns when that stretch ends if that is before to, else Forever.
 func (s *steps) lastBelow(from, to Time, need int64) (short, again Time, ok bool) {
 	if from >= to {
 		return 0, 0, false
@@ -102,9 +102,14 @@ func (s *steps) lastBelow(from, to Time, need int64) (short, again Time, ok bool
 		if t, again, ok := s.root.lastBelow(s.base, from, to, need); ok {
 			return max(t, from), again, true
 		}
-		if first, _ := s.root.first(); first <= from {
+		again = Forever
+		switch first, _ := s.root.first(); {
+		case first <= from:
 			return 0, 0, false
+		case first < to:
+			again = first
 		}
+		return from, again, s.base < need
 	}
 	return from, Forever, s.base < need
 }

@@ -122,11 +122,9 @@ func compareLast(t require.TestingT, s *steps, a array, from Time, need int64) {
 	require.GreaterOrEqual(t, got, from)
 	require.Less(t, a[got], need)
 	end, ends := a.find(got, func(v int64) bool { return v >= need })
-	if again != Forever {
-		require.True(t, ends)
-		require.Equal(t, end, again)
-	}
+	require.Equal(t, ends, again < Forever, "the stretch ends before the array does")
 	if ends {
+		require.Equal(t, end, again)
 		_, again := a.find(end, func(v int64) bool { return v < need })
 		require.False(t, again)
 	}
