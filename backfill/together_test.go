@@ -1,6 +1,7 @@
 package backfill_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,7 @@ func TestReserveTogether(t *testing.T) {
 		}
 		moved := jobs
 		if rapid.IntRange(0, 2).Draw(draw, "twice") == 0 {
-			moved = append(jobs[:len(jobs):len(jobs)], jobs[0])
+			moved = append(slices.Clip(jobs), jobs[0])
 		}
 		start := backfill.Time(rapid.IntRange(0, 25).Draw(draw, "start"))
 		play := func(move func(*backfill.Cycle)) (d backfill.Decision, first, last facts, err error) {

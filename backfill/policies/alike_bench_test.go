@@ -62,3 +62,31 @@ func planManySlots(b *testing.B, policy string, slots, kinds int) {
 		decide()
 	}
 }
+
+// BenchmarkMoveAlike measures the round in which a job that has all of a slot ends early, and all jobs behind
+// it move forward: arrays of jobs that are alike, each of which fills the slot.
+func BenchmarkMoveAlike(b *testing.B) {
+	const cpus, arrays = 1000, 10
+	for b.Loop() {
+		b.StopTimer()
+		h := hostBench(b, backfill.NewState([]string{"cpus"}, profile.ByRank), "conservative")
+		r := backfill.Round{
+			Candidates: []backfill.CandidateSet{{Candidates: backfill.Candidates{Slots: []backfill.SlotID{0}}}},
+			Events: []backfill.Event{
+				{Kind: backfill.SlotAdded, Slot: backfill.Slot{ID: 0, Name: "slot", Capacity: v(cpus)}},
+				submission(1, 0, a{600, v(cpus)}),
+			},
+		}
+		for i := range cpus * arrays {
+			r.Events = append(r.Events, submission(backfill.JobID(2+i), 0, a{600, v(1)}))
+		}
+		_, err := h.Decide(b.Context(), r)
+		require.NoError(b, err)
+		b.StartTimer()
+		d, err := h.Decide(b.Context(), backfill.Round{
+			Now: 300, Events: []backfill.Event{{Kind: backfill.Completed, JobID: 1}},
+		})
+		require.NoError(b, err)
+		require.Len(b, d.Started, cpus)
+	}
+}

@@ -98,18 +98,17 @@ func (s *steps) lastBelow(from, to Time, need int64) (short, again Time, ok bool
 	if from >= to {
 		return 0, 0, false
 	}
-	if s.root != nil {
-		if t, again, ok := s.root.lastBelow(s.base, from, to, need); ok {
-			return max(t, from), again, true
-		}
-		again = Forever
-		switch first, _ := s.root.first(); {
-		case first <= from:
-			return 0, 0, false
-		case first < to:
-			again = first
-		}
-		return from, again, s.base < need
+	if s.root == nil {
+		return from, Forever, s.base < need
+	}
+	if short, again, ok = s.root.lastBelow(s.base, from, to, need); ok {
+		return max(short, from), again, true
+	}
+	switch first, _ := s.root.first(); {
+	case first <= from:
+		return 0, 0, false
+	case first < to:
+		return from, first, s.base < need
 	}
 	return from, Forever, s.base < need
 }
