@@ -1,6 +1,9 @@
 package backfill
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // leaders lists jobs of which the keys move along lines, by length, in packs. Each pack knows its
 // leader, the first of its jobs by key, and until when no other job can have come before it. So the
@@ -29,12 +32,15 @@ type pack struct {
 	from, until Time // the leader is the first from then on and until then, exclusively
 }
 
-// mover is an entry of [leaders]; see [listed] for its length.
+// mover is an entry of [leaders]; see [listed] for its length. It has the job's submit time with it, by
+// which jobs of a length are mostly compared: the jobs themselves lie anywhere in memory.
 type mover struct {
-	job    *Job
-	line   *line
-	length Time
+	job            *Job
+	line           *line
+	length, submit Time
 }
+
+func newMover(j *Job, l *line, length Time) mover { return mover{j, l, length, j.Submit} }
 
 func (m *mover) compare(o *mover) int {
 	switch {
@@ -42,6 +48,8 @@ func (m *mover) compare(o *mover) int {
 		return -1
 	case m.length > o.length:
 		return 1
+	case m.submit != o.submit:
+		return cmp.Compare(m.submit, o.submit)
 	case m.job == o.job:
 		return 0
 	default:
@@ -133,7 +141,7 @@ func (l *leaders) remove(o *owner, j *Job, length Time) bool {
 	if len(l.all()) == 0 {
 		return false
 	}
-	m := mover{job: j, length: length}
+	m := newMover(j, nil, length)
 	i := l.pack(&m)
 	at, found := slices.BinarySearchFunc(l.packs[i].jobs, &m, compareMovers)
 	if !found {

@@ -62,7 +62,7 @@ func TestLeaders(t *testing.T) {
 				}
 			default:
 				submit := max(0, now-Time(rapid.SampledFrom([]int{-5, 0, 0, 1, 70, 500}).Draw(t, "waited")))
-				m := mover{&Job{ID: id, Submit: submit}, drawLine(t, kind, submit), length.Draw(t, "length")}
+				m := newMover(&Job{ID: id, Submit: submit}, drawLine(t, kind, submit), length.Draw(t, "length"))
 				c.jobs = append(c.jobs, m)
 				c.list.set(c.owner, m, now)
 			}
@@ -135,7 +135,7 @@ func TestLooksSeldom(t *testing.T) {
 	for id := range JobID(packMost) {
 		submit := Time(id)
 		c := Curve{kind: cube, submit: submit, estimate: 100 + Time(id)*7, width: 4, again: 1, scale: 1}
-		l.set(o, mover{&Job{ID: id, Submit: submit}, newLine(c), 1}, 100)
+		l.set(o, newMover(&Job{ID: id, Submit: submit}, newLine(c), 1), 100)
 	}
 	looks, from := 0, Time(math.MinInt64)
 	for now := Time(1000); now < 101_000; now++ {

@@ -29,7 +29,7 @@ func (s *shape) listings() [3]*listing {
 func (q *queue) put(l *listing, e place, length Time) {
 	if q.moving {
 		l.lead()
-		l.moving.set(q.owner, mover{e.job, e.along(), length}, q.now)
+		l.moving.set(q.owner, newMover(e.job, e.along(), length), q.now)
 	} else {
 		l.fixed.set(q.owner, listed{e.queued, length})
 	}
@@ -158,7 +158,7 @@ func (s *State) relay(l *listing, moving bool) {
 	if moving {
 		for e, more := l.fixed.next(nil, Forever+1); more; e, more = l.fixed.next(&e.queued, Forever+1) {
 			l.lead()
-			l.moving.set(q.owner, mover{e.job, s.jobs.Find(e.job.ID).line, e.length}, q.now)
+			l.moving.set(q.owner, newMover(e.job, s.jobs.Find(e.job.ID).line, e.length), q.now)
 		}
 		l.fixed = jobTree{}
 		return
