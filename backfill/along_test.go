@@ -9,8 +9,8 @@ import (
 	"github.com/condor-backfill/condor-backfill/backfill/profile"
 )
 
-// FollowFrom sets from how many waiting jobs on a host has keys move along lines, whatever its policy
-// looks at.
+// FollowFrom sets from how many waiting jobs on a host has keys move along lines, whatever its
+// policy looks at.
 func (h *Host) FollowFrom(jobs int) { h.long, h.walks = jobs, mostWalks }
 
 // MovesAlong reports whether keys move along lines.

@@ -315,11 +315,12 @@ func (h *Host) movesAlong() bool {
 		(!h.spec.Guarantees || !h.follows(h.State.planning).Reorder) && h.State.haveLines()
 }
 
-// mostWalks is at how many more rounds in which the policy walked the whole queue than others it counts as
-// one that does: for such a policy a short queue is rather sorted by one key after the other.
+// mostWalks is at how many more rounds in which the policy walked the whole queue than others it
+// counts as one that does: for such a policy a short queue is sorted by keys that are asked for.
 const mostWalks = 32
 
-// noteWalk counts whether the policy walked the whole queue in a round in which keys moved along lines.
+// noteWalk counts whether the policy walked the whole queue in a round in which keys moved along
+// lines.
 func (h *Host) noteWalk() {
 	switch q := h.State.queue; {
 	case !q.moving || h.walks == mostWalks:

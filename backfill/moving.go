@@ -3,9 +3,9 @@ package backfill
 import "slices"
 
 // fewMoving and manyMoving are from how many waiting jobs on the queue follows keys that move along
-// lines: under a policy that looks at its first jobs alone, or at what may fit, and under one that walks
-// all of it in most rounds. A shorter one is sorted sooner. A queue that follows them does so until it has
-// fewer than half as many.
+// lines: under a policy that looks at its first jobs alone, or at what may fit, and under one that
+// walks all of it in most rounds. A shorter one is sorted sooner. A queue that follows them does so
+// until it has fewer than half as many.
 const (
 	fewMoving  = 16
 	manyMoving = 1000

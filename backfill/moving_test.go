@@ -186,8 +186,8 @@ func BenchmarkKeys(b *testing.B) {
 	}
 }
 
-// TestShortQueuesMoveUnlessWalked: the keys of a short queue move along lines while the policy looks at its
-// first jobs alone, and not any more if it walks the whole queue in most rounds.
+// TestShortQueuesMoveUnlessWalked: the keys of a short queue move along lines while the policy looks
+// at its first jobs alone, and not any more if it walks the whole queue in most rounds.
 func TestShortQueuesMoveUnlessWalked(t *testing.T) {
 	for _, walked := range []int{1, 100} {
 		spec := backfill.PolicySpec{Name: "reader", New: func(backfill.Values) (backfill.Policy, error) {

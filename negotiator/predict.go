@@ -37,7 +37,8 @@ type predictions struct {
 type prediction struct {
 	estimate.Uses
 	apart bool // the order uses another run time than the plan
-	// ordered is a copy of a job that gets the run time that the queue's order sees; plain is that job.
+	// ordered is a copy of a job that gets the run time that the queue's order sees; plain is that
+	// job.
 	ordered, plain *backfill.Job
 }
 

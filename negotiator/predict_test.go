@@ -421,3 +421,25 @@ func checkNoneLost(r *rapid.T, n *Negotiator, before Checkpoint, d Delta) {
 		require.Equal(r, !gone, known, fmt.Sprint("job ", s.Job.ID))
 	}
 }
+
+// TestPredictedInPlace: a job that is predicted again is ordered by the last run time, and counts once
+// among those that are ordered apart, or not any more.
+func TestPredictedInPlace(t *testing.T) {
+	ran := map[backfill.JobID]backfill.Time{1: 4}
+	n := predicting(t, "conservative", "sjf", estimate.Settings{Order: "accurate"}, ran)
+	cycle(t, n, Delta{SlotsUp: []*Slot{newSlot(t, "a", 2, "")}, Submitted: []*Job{newJob(t, 1, 4, "")}})
+	p, planned := n.predictions, n.State().Job(1)
+	require.EqualValues(t, 4, p.ordered(planned).Estimate)
+	for _, next := range []backfill.Time{4, 7, planned.Estimate, 5} {
+		ran[1] = next
+		_, now := p.predict(p.jobs.get(1))
+		require.Equal(t, next, now.Order)
+		require.Equal(t, now, usesOf(p.known.Find(1), planned.Estimate))
+		require.Equal(t, next, p.ordered(planned).Estimate)
+		apart := 0
+		if next != planned.Estimate {
+			apart = 1
+		}
+		require.Equal(t, apart, p.apart)
+	}
+}

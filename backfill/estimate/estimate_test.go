@@ -375,3 +375,15 @@ func Example() {
 	fmt.Printf("%+v\n", set.Estimate(&job, 0))
 	// Output: {Order:1728 Backfill:1728 Running:3600}
 }
+
+// TestKnows: a set says whether it looks at the actual run times.
+func TestKnows(t *testing.T) {
+	for spec, knows := range map[string]bool{"accurate": true, "mix:0.5": true, "learned": false, "requested": false} {
+		set := made(t, estimate.Settings{All: spec}, nil)
+		require.Equal(t, knows, set.Knows(), spec)
+		asked := estimate.Job{Requested: 100, Actual: 10}
+		known := set.Estimate(&asked, 0)
+		asked.Actual = 50
+		require.Equal(t, knows, known != set.Estimate(&asked, 0), spec)
+	}
+}
