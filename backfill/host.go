@@ -235,7 +235,7 @@ func (h *Host) Decide(ctx context.Context, r Round) (Decision, error) {
 			}
 		}
 	}
-	r.moves = h.movesAlong()
+	r.moves = h.movesAlong() && len(r.Keys) == 0 // keys that are told hold for this round, as no line does
 	if keys := h.keys(&r, at, returning); len(keys) > 0 {
 		r.Keys = append(keys, r.Keys...)
 	}
