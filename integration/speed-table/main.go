@@ -61,16 +61,18 @@ func run(ctx context.Context, args []string, errs io.Writer) int {
 			return fail(errs, 2, fmt.Errorf("-parts: there is no part %q: name some of %s", part, strings.Join(parts, ", ")))
 		}
 	}
-	if flags.NArg() > 0 || *runs < 1 {
-		return fail(errs, 2, errors.New("-runs must be 1 or more, and there are no other arguments"))
+	if flags.NArg() > 0 || *runs < 1 || *limit <= 0 {
+		return fail(errs, 2, errors.New("-runs must be 1 or more, -limit some time, and there are no other arguments"))
 	}
 	text, err := os.ReadFile(*file)
 	if err != nil {
 		return fail(errs, 2, fmt.Errorf("the file for the figures: %w", err))
 	}
 	if slices.Contains(chosen, "traces") {
-		if _, err = os.Stat(*traces); err != nil {
-			return fail(errs, 2, fmt.Errorf("the folder of traces: %w; name another with -traces", err))
+		for _, w := range workloads {
+			if _, err = os.Stat(w.file(*traces)); err != nil {
+				return fail(errs, 2, fmt.Errorf("the folder of traces: %w; name another with -traces", err))
+			}
 		}
 	}
 	m := meter{ctx: ctx, traces: *traces, runs: *runs, limit: *limit, errs: errs}
@@ -98,8 +100,12 @@ func fail(errs io.Writer, code int, err error) int {
 	return code
 }
 
-// write replaces a file as a whole.
+// write replaces a file as a whole, if it is a link the one that it leads to.
 func write(file, text string) error {
+	file, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
 	part, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
 		return err

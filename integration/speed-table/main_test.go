@@ -62,6 +62,8 @@ func TestWrongCalls(t *testing.T) {
 	}{
 		"part":   {[]string{"-parts", "queues"}, `there is no part "queues"`},
 		"runs":   {[]string{"-runs", "0"}, "-runs must be 1 or more"},
+		"limit":  {[]string{"-limit", "-1s"}, "-limit some time"},
+		"folder": {[]string{"-traces", t.TempDir(), "-file", file}, "name another with -traces"},
 		"more":   {[]string{"queue"}, "no other arguments"},
 		"file":   {[]string{"-file", file + "x"}, "the file for the figures"},
 		"traces": {[]string{"-traces", file + "x", "-file", file}, "name another with -traces"},
@@ -76,4 +78,17 @@ func TestWrongCalls(t *testing.T) {
 			require.Equal(t, "nothing\n", string(text))
 		})
 	}
+}
+
+// A link to the file stays one.
+func TestWriteThroughALink(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "README.md"), filepath.Join(dir, "link")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
+	require.NoError(t, os.Symlink(file, link))
+	require.NoError(t, write(link, "new"))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "new", string(text))
+	require.Error(t, write(filepath.Join(dir, "nothing"), "new"))
 }

@@ -54,6 +54,9 @@ func (m *meter) say(format string, args ...any) { _, _ = fmt.Fprintf(m.errs, for
 // workload is a row of the table of traces.
 type workload struct{ name, trace, pool string }
 
+// file returns the file of its trace in a folder.
+func (w *workload) file(folder string) string { return filepath.Join(folder, w.trace+".swf.gz") }
+
 var workloads = []workload{
 	{"KTH-SP2, 28,489", "KTH-SP2-1996-2", ""},
 	{"CTC-SP2, 77,222", "CTC-SP2-1996-3.1-cln", ""},
@@ -95,7 +98,7 @@ func (m *meter) tracesTable() (string, error) {
 	for _, w := range workloads {
 		row := []string{w.name, ""}
 		for i, s := range schedulers {
-			args := append([]string{"run", "--json", "--workload", filepath.Join(m.traces, w.trace+".swf.gz")},
+			args := append([]string{"run", "--json", "--workload", w.file(m.traces)},
 				strings.Fields(s.flags)...)
 			if w.pool != "" {
 				pool := filepath.Join(at, "pool.yaml")
