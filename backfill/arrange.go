@@ -292,7 +292,7 @@ func (t *trial) filling(r *record, start Time) (f *profile.Filling, ok bool) {
 			known[id] = true
 		}
 	}
-	return s.profile.Filling(start)
+	return profile.FillingOf(&s.profile.View, start)
 }
 
 // fill is [trial.arrange] where the slots are alike. It leaves the profile as it is.

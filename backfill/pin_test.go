@@ -46,10 +46,10 @@ func TestAJobMakesWay(t *testing.T) {
 
 			d = decide(t, h, 11, submitted(job(3, 11, 40, 1), job(4, 11, 29, 1))...)
 			require.Equal(t, []backfill.JobID{4}, startedIDs(d), "only this one ends in time")
-			facts := factsOf(s, 11)
+			before := factsOf(s, 11)
 			again, err := backfill.Restore(s.Snapshot())
 			require.NoError(t, err)
-			require.Equal(t, facts, factsOf(again, 11))
+			require.Equal(t, before, factsOf(again, 11))
 
 			d = decide(t, h, 40, jobEvent(backfill.Completed, 4), jobEvent(backfill.StartFailed, 1),
 				backfill.Event{Kind: backfill.Found, Job: s.Job(2), Placement: on(0, 1), Start: 40, End: 140})

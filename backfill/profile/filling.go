@@ -24,9 +24,9 @@ type Filling struct {
 // mostAlike is the largest capacity for which a Filling lists slots by what is free.
 const mostAlike = 1024
 
-// Filling returns a [Filling] from an instant on; ok is false if the slots are not alike, if less is
+// FillingOf returns a [Filling] from an instant on; ok is false if the slots are not alike, if less is
 // free on one of them at some later instant than before, or if the rule spreads chunks.
-func (p *View) Filling(from Time) (f *Filling, ok bool) {
+func FillingOf(p *View, from Time) (f *Filling, ok bool) {
 	f = &Filling{p: p, index: make([]int, len(p.slots))}
 	var capacity Vector
 	for id := range p.slots {

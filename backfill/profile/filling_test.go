@@ -40,7 +40,7 @@ func TestFilling(t *testing.T) {
 				p.Add(at, r.Chunk, from-profile.Time(number(0, 5, "before")), from+r.Duration)
 			}
 		}
-		f, ok := p.Filling(from)
+		f, ok := profile.FillingOf(&p.View, from)
 		require.True(t, ok)
 		var places []profile.Placement
 		for start, n := profile.Time(from), number(0, 20, "requests"); n > 0; n-- {
@@ -83,17 +83,17 @@ func TestNoFilling(t *testing.T) {
 			for i, slot := range []string{"a", "b", "c"} {
 				p.SetSlot(profile.SlotID(i), slot, vec(4, 0))
 			}
-			_, ok := p.Filling(5)
+			_, ok := profile.FillingOf(&p.View, 5)
 			require.True(t, ok)
 			change(p)
-			_, ok = p.Filling(5)
+			_, ok = profile.FillingOf(&p.View, 5)
 			require.False(t, ok)
 		})
 	}
-	_, ok := profile.New(profile.ByRank).Filling(5)
+	_, ok := profile.FillingOf(&profile.New(profile.ByRank).View, 5)
 	require.False(t, ok, "no slots")
 	spread := profile.New(profile.Spread)
 	spread.SetSlot(0, "a", vec(4, 0))
-	_, ok = spread.Filling(5)
+	_, ok = profile.FillingOf(&spread.View, 5)
 	require.False(t, ok)
 }
