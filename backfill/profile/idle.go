@@ -129,5 +129,5 @@ func (p *View) allFree(id SlotID) bool {
 			return false
 		}
 	}
-	return s.up
+	return s.up && s.end == Forever
 }

@@ -192,3 +192,18 @@ func (w *pool) add(s span) {
 	w.p.Add(s.at, s.chunk, s.start, s.end)
 	w.spans = append(w.spans, s)
 }
+
+// TestASlotThatEndsIsNotIdle: a request that may run to a slot's end gets the slot without an end, also
+// where nothing tells them apart but that, as they have nothing.
+func TestASlotThatEndsIsNotIdle(t *testing.T) {
+	p := profile.New(profile.ByRank)
+	profile.AskMany(p, 1, 100)
+	for id, name := range []string{"a", "b"} {
+		p.SetSlot(profile.SlotID(id), name, vec(0))
+	}
+	p.SetEnd(0, 1)
+	all := &profile.Candidates{Slots: []profile.SlotID{0, 1}}
+	at, ok := p.Place(profile.Request{Chunk: vec(0), Nodes: 1, Duration: 2, Candidates: all, ToEnd: true}, 0)
+	require.True(t, ok)
+	require.Equal(t, profile.Placement{{Slot: 1, Count: 1}}, at)
+}
