@@ -31,7 +31,8 @@ func (c *Curve) Key(now Time) float64 {
 		return -float64(wait+c.estimate) / float64(c.estimate) * c.scale
 	case cube:
 		r := float64(wait) / float64(c.estimate)
-		return -(r * r * r * c.width * c.again) * c.scale
+		// Not -0 while it has not waited: the key would look different from one that was 0 before.
+		return 0 - r*r*r*c.width*c.again*c.scale
 	default:
 		return c.scale // a key that stays
 	}
