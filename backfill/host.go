@@ -301,36 +301,6 @@ func (h *Host) keys(r *Round, at Moment, returning bool) []JobKey {
 	return keys
 }
 
-// movesAlong reports whether the queue follows keys along lines in this round, so that nobody asks for
-// those of all waiting jobs. Plugins and records are told all keys, so with them it does not.
-func (h *Host) movesAlong() bool {
-	least := h.long
-	if h.walks < mostWalks {
-		least = min(least, fewMoving)
-	}
-	if h.State.queue.moving {
-		least /= 2
-	}
-	return h.keyed && h.lines && !h.bare && h.untold() && h.State.queue.Len() >= least &&
-		(!h.spec.Guarantees || !h.follows(h.State.planning).Reorder) && h.State.haveLines()
-}
-
-// mostWalks is at how many more rounds in which the policy walked the whole queue than others it
-// counts as one that does: for such a policy a short queue is sorted by keys that are asked for.
-const mostWalks = 32
-
-// noteWalk counts whether the policy walked the whole queue in a round in which keys moved along
-// lines.
-func (h *Host) noteWalk() {
-	switch q := h.State.queue; {
-	case !q.moving || h.walks == mostWalks:
-	case q.sorted:
-		h.walks++
-	default:
-		h.walks = max(0, h.walks-1)
-	}
-}
-
 // untold reports whether nobody is told of the rounds.
 func (h *Host) untold() bool {
 	_, main := h.main.(*Linked)

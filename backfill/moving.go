@@ -11,8 +11,38 @@ const (
 	manyMoving = 1000
 )
 
+// mostWalks is at how many more rounds in which the policy walked the whole queue than others it
+// counts as one that does: for such a policy a short queue is sorted by keys that are asked for.
+const mostWalks = 32
+
 // fewSteps is how many jobs are looked for one by one at an instant, before the queue is sorted.
 const fewSteps = 16
+
+// movesAlong reports whether the queue follows keys along lines in this round, so that nobody asks for
+// those of all waiting jobs. Plugins and records are told all keys, so with them it does not.
+func (h *Host) movesAlong() bool {
+	least := h.long
+	if h.walks < mostWalks {
+		least = min(least, fewMoving)
+	}
+	if h.State.queue.moving {
+		least /= 2
+	}
+	return h.keyed && h.lines && !h.bare && h.untold() && h.State.queue.Len() >= least &&
+		(!h.spec.Guarantees || !h.follows(h.State.planning).Reorder) && h.State.haveLines()
+}
+
+// noteWalk counts whether the policy walked the whole queue in a round in which keys moved along
+// lines.
+func (h *Host) noteWalk() {
+	switch q := h.State.queue; {
+	case !q.moving || h.walks == mostWalks:
+	case q.sorted:
+		h.walks++
+	default:
+		h.walks = max(0, h.walks-1)
+	}
+}
 
 // listing lists jobs of a shape: by key, or as leaders while keys move along lines.
 type listing struct {
