@@ -175,3 +175,51 @@ func TestAJobThatLeavesAtOnceIsInNoShape(t *testing.T) {
 		require.Zero(t, q.Len())
 	}
 }
+
+// TestBefore asks a queue, which changes and is copied, for a job before another one in the order of jobs,
+// and compares with a look at all.
+func TestBefore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type world struct {
+			q    *queue
+			jobs []*Job
+		}
+		worlds := []*world{{q: newQueue()}}
+		at := func(j *Job) place { return place{queued: queued{key: float64(j.ID % 7), job: j}} }
+		drawn := func(id JobID) *Job {
+			return &Job{
+				ID: id, Submit: Time(rapid.IntRange(0, 9).Draw(t, "submit")), Nodes: 1, Request: Vector{1},
+				Estimate: Time(rapid.IntRange(1, 3).Draw(t, "estimate")),
+			}
+		}
+		for id := range JobID(rapid.IntRange(1, 200).Draw(t, "steps")) {
+			w := rapid.SampledFrom(worlds).Draw(t, "world")
+			what, i := rapid.IntRange(0, 9).Draw(t, "what"), len(w.jobs)
+			if i > 0 {
+				i = rapid.IntRange(0, i-1).Draw(t, "job")
+			}
+			switch {
+			case what == 0 && len(worlds) < 3:
+				worlds = append(worlds, &world{w.q.Copy(), slices.Clone(w.jobs)})
+			case what == 1 && i < len(w.jobs):
+				old := w.jobs[i]
+				w.jobs[i] = drawn(old.ID)
+				w.q.rekey(at(old), at(w.jobs[i]), false)
+			case what < 5 && i < len(w.jobs):
+				w.q.remove(at(w.jobs[i]))
+				w.jobs = slices.Delete(w.jobs, i, i+1)
+			default:
+				w.jobs = append(w.jobs, drawn(id))
+				w.q.add(at(w.jobs[len(w.jobs)-1]), false)
+			}
+			asked := drawn(id)
+			isBefore := func(j *Job) bool { return Compare(j, asked) < 0 }
+			found := w.q.before(asked)
+			require.Equal(t, slices.ContainsFunc(w.jobs, isBefore), found != nil)
+			if found != nil {
+				require.True(t, isBefore(found))
+				require.Contains(t, w.jobs, found)
+			}
+		}
+	})
+}

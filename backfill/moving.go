@@ -295,6 +295,27 @@ func (q *queue) some(has func(*Job) bool) (found bool) {
 	return false
 }
 
+// before returns a waiting job that comes before another one in the order of jobs; nil if none does.
+// Under most orders a job that came early waits while many others start, so the last answer is
+// remembered.
+func (q *queue) before(j *Job) *Job {
+	comesBefore := q.old != nil && Compare(q.old, j) < 0
+	if !comesBefore && !q.oldest {
+		q.old = nil
+		comesBefore = q.some(func(other *Job) bool {
+			if q.old == nil || Compare(other, q.old) < 0 {
+				q.old = other
+			}
+			return Compare(other, j) < 0
+		})
+		q.oldest = !comesBefore
+	}
+	if comesBefore {
+		return q.old
+	}
+	return nil
+}
+
 // haveLines reports whether lines are known of all waiting jobs.
 func (s *State) haveLines() bool {
 	if s.queue.moving {

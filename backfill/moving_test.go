@@ -98,6 +98,24 @@ func TestOvertaking(t *testing.T) {
 	}
 }
 
+// TestEarlyJobsAreNotOvertaken checks that a job that may not start yet makes no backfill of the start of
+// another one, and that it does not hide one that could start, under a policy that gives guarantees.
+func TestEarlyJobsAreNotOvertaken(t *testing.T) {
+	for other, how := range map[backfill.Time]backfill.How{30: backfill.ByQueue, 8: backfill.ByBackfill} {
+		s := newState(t, cpus(4))
+		h := newHost(t, s, "dc", "sjf")
+		early, wide, small := job(1, 0, 50, 1), job(2, other, 100, 4), job(3, 10, 20, 3)
+		early.Release = 1000
+		decide(t, h, 0, submitted(job(0, 0, 100, 1), early)...)
+		if other < 10 {
+			decide(t, h, other, submitted(wide)...)
+		}
+		d := decide(t, h, 10, submitted(small)...)
+		require.Equal(t, []backfill.JobID{3}, startedIDs(d))
+		require.Equal(t, how, d.Started[0].How)
+	}
+}
+
 // TestReturningJobsHaveNewKeys checks that running and held jobs return to the queue with new keys.
 func TestReturningJobsHaveNewKeys(t *testing.T) {
 	s := newState(t, cpus(4))

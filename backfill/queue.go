@@ -20,6 +20,8 @@ type queue struct {
 	sorted bool // the order lists all jobs
 	now    Time // of the cycle
 	steps  int  // jobs that were looked for one by one at this instant
+	old    *Job // one of the first in the order of jobs, see [queue.before]; nil: not known
+	oldest bool // no job is before it
 
 	shapes []shape          // those without jobs are free for others
 	index  map[uint64]int32 // by hash, the first shape; the others follow by shape.next
@@ -116,6 +118,7 @@ func (q *queue) forgetSweep() { q.swept, q.grown = false, q.grown[:0] }
 func (q *queue) add(e place, aside bool) {
 	q.size++
 	q.bare = q.bare || e.line == nil
+	q.comes(e.job)
 	if q.sorted {
 		q.order.set(q.owner, listed{queued: q.standing(e)})
 	}
@@ -123,6 +126,19 @@ func (q *queue) add(e place, aside bool) {
 		q.reserve(e, aside)
 	} else {
 		q.joined = append(q.joined, e)
+	}
+}
+
+// comes and leaves follow which job is old.
+func (q *queue) comes(j *Job) {
+	if q.oldest && (q.old == nil || Compare(j, q.old) < 0) {
+		q.old = j
+	}
+}
+
+func (q *queue) leaves(j *Job) {
+	if j == q.old {
+		q.old, q.oldest = nil, false
 	}
 }
 
@@ -168,6 +184,8 @@ func (q *queue) rekey(old, now place, aside bool) {
 	s := &q.shapes[q.shape(now.job)]
 	fresh := s.fresh
 	q.take(&s.jobs, old.queued, old.job.Estimate, Forever)
+	q.leaves(old.job)
+	q.comes(now.job)
 	if q.sorted {
 		q.order.remove(q.owner, q.standing(old))
 		q.order.set(q.owner, listed{queued: q.standing(now)})
@@ -179,6 +197,7 @@ func (q *queue) rekey(old, now place, aside bool) {
 // remove takes a job off the queue.
 func (q *queue) remove(e place) {
 	q.size--
+	q.leaves(e.job)
 	if q.sorted {
 		q.order.remove(q.owner, q.standing(e))
 	}

@@ -139,7 +139,9 @@ func (c *Cycle) overtakes(s *Started) (overtakes bool) {
 		first := c.s.firstReleased()
 		return first != nil && first.compare(&queued{s.key, s.Job}) < 0
 	}
-	return c.s.queue.some(func(j *Job) bool { return !c.early(j) && Compare(j, s.Job) < 0 })
+	before := c.s.queue.before(s.Job)
+	return before != nil && (!c.early(before) ||
+		c.s.queue.some(func(j *Job) bool { return !c.early(j) && Compare(j, s.Job) < 0 }))
 }
 
 // classify sets the field How of each started job.
