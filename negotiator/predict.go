@@ -60,11 +60,12 @@ func (p *predictions) describe(job *Job) estimate.Job {
 // requested one. It returns those that the job was planned with, and those that it is planned with
 // now.
 func (p *predictions) predict(job *Job) (before, now estimate.Uses) {
-	before = usesOf(p.known.Find(job.ID), p.requested(job))
 	if p.idle() {
+		before = usesOf(p.known.Find(job.ID), p.requested(job))
 		return before, before
 	}
 	j := p.describe(job)
+	before = usesOf(p.known.Find(job.ID), j.Requested)
 	if p.actual != nil && p.set.Knows() {
 		if j.Actual = p.actual(job.ID); j.Actual < 0 {
 			j.Actual = j.Requested

@@ -135,15 +135,22 @@ func TestOthersArriveAgain(t *testing.T) {
 }
 
 // BenchmarkFutures plays futures of 1,000 jobs that wait for 100 slots, on as many processors as there are:
-// under easy, and under conservative, which plans all jobs anew whenever one ends early.
+// under easy, and under conservative, which plans all jobs anew whenever one ends early: as many as a real
+// pool plans unless it is told otherwise, and all.
 func BenchmarkFutures(b *testing.B) {
+	all, onPool := backfill.Planning{}, backfill.Planning{Depth: 10_000, Horizon: 90, Reorder: true}
 	for _, futures := range []struct {
-		policy string
-		count  int
-	}{{"easy", 32}, {"conservative", 1}, {"conservative", 32}} {
+		name, policy string
+		count        int
+		planning     backfill.Planning
+	}{
+		{"easy", "easy", 32, all}, {"conservative on a pool", "conservative", 32, onPool},
+		{"conservative", "conservative", 1, all}, {"conservative", "conservative", 32, all},
+	} {
 		policy, count := futures.policy, futures.count
-		b.Run(fmt.Sprintf("%s/%d", policy, count), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s/%d", futures.name, count), func(b *testing.B) {
 			c := configured(b, policy, "fcfs")
+			c.Planning = futures.planning
 			c.Estimates = estimators(b, policy, estimate.Settings{All: "combined"})
 			n, err := negotiator.New(c)
 			require.NoError(b, err)
