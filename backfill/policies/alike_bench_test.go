@@ -12,7 +12,8 @@ import (
 
 // BenchmarkPlanManySlots measures arrivals that are promised a start, one a round, on a full pool
 // of slots that are all alike, or of five kinds. Twice as many jobs run as there are slots, and
-// half as many wait when it begins; a job has up to 32 chunks of one cpu.
+// half as many wait when it begins; a job has up to 32 chunks of one cpu. The pool is a new one before the
+// first job would end.
 func BenchmarkPlanManySlots(b *testing.B) {
 	for _, policy := range []string{"slack", "conservative"} {
 		for _, slots := range []int{100, 1000, 10000} {
@@ -27,18 +28,13 @@ func BenchmarkPlanManySlots(b *testing.B) {
 
 func planManySlots(b *testing.B, policy string, slots, kinds int) {
 	b.Helper()
-	h := hostBench(b, backfill.NewState([]string{"cpus"}, profile.ByRank), policy)
-	r, all := backfill.Round{}, backfill.Candidates{}
-	for i := range slots {
-		all.Slots = append(all.Slots, backfill.SlotID(i))
-		r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
-			ID: backfill.SlotID(i), Name: fmt.Sprintf("slot%05d", i), Capacity: v(int64(32 + 8*(i%kinds))),
-		}})
-	}
-	r.Candidates = []backfill.CandidateSet{{Candidates: all}}
+	const shortest = 600 // of the jobs, in seconds
+	sizes := []int{1, 1, 4, 1, 32, 8, 1, 16}
+	var h *backfill.Host
+	var r backfill.Round
 	n := 0
 	arrive := func(nodes int) {
-		e := submission(backfill.JobID(1+n), r.Now, a{backfill.Time(600 + 37*(n%500)), v(1)})
+		e := submission(backfill.JobID(1+n), r.Now, a{shortest + 37*backfill.Time(n%500), v(1)})
 		e.Job.Nodes = nodes
 		r.Events = append(r.Events, e)
 		n++
@@ -48,16 +44,32 @@ func planManySlots(b *testing.B, policy string, slots, kinds int) {
 		require.NoError(b, err)
 		r = backfill.Round{Now: r.Now + 1}
 	}
-	for range 2 * slots {
-		arrive(16 + 4*(kinds-1)/2)
+	fill := func() {
+		h, r, n = hostBench(b, backfill.NewState([]string{"cpus"}, profile.ByRank), policy), backfill.Round{}, 0
+		var all backfill.Candidates
+		for i := range slots {
+			all.Slots = append(all.Slots, backfill.SlotID(i))
+			r.Events = append(r.Events, backfill.Event{Kind: backfill.SlotAdded, Slot: backfill.Slot{
+				ID: backfill.SlotID(i), Name: fmt.Sprintf("slot%05d", i), Capacity: v(int64(32 + 8*(i%kinds))),
+			}})
+		}
+		r.Candidates = []backfill.CandidateSet{{Candidates: all}}
+		for range 2 * slots {
+			arrive(16 + 4*(kinds-1)/2)
+		}
+		decide()
+		for i := range slots / 2 {
+			arrive(sizes[i%len(sizes)])
+		}
+		decide()
 	}
-	decide()
-	sizes := []int{1, 1, 4, 1, 32, 8, 1, 16}
-	for i := range slots / 2 {
-		arrive(sizes[i%len(sizes)])
-	}
-	decide()
+	fill()
 	for b.Loop() {
+		if r.Now == shortest {
+			b.StopTimer()
+			fill()
+			b.StartTimer()
+		}
 		arrive(sizes[n%len(sizes)])
 		decide()
 	}
