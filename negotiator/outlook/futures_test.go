@@ -144,8 +144,10 @@ func BenchmarkFutures(b *testing.B) {
 		count        int
 		planning     backfill.Planning
 	}{
-		{"easy", "easy", 32, all}, {"conservative on a pool", "conservative", 32, onPool},
-		{"conservative", "conservative", 1, all}, {"conservative", "conservative", 32, all},
+		{"easy", "easy", 32, all},
+		{"conservative on a pool", "conservative", 32, onPool},
+		{"conservative", "conservative", 1, all},
+		{"conservative", "conservative", 32, all},
 	} {
 		policy, count := futures.policy, futures.count
 		b.Run(fmt.Sprintf("%s/%d", futures.name, count), func(b *testing.B) {
