@@ -96,6 +96,29 @@ func TestWhatLiarsGain(t *testing.T) {
 	}
 }
 
+// Where users' words come to count otherwise, their jobs are predicted anew, and those whose place in the plan
+// stays have other keys nevertheless: the same as if the order was asked at each instant.
+func TestDoubtsChangeKeys(t *testing.T) {
+	for _, policy := range []string{"slack", "dc", "conservative"} {
+		for _, name := range []string{"wfp", "xfactor", "sjf"} {
+			order, err := negotiator.OrderNamed(name)
+			require.NoError(t, err)
+			run := func(o negotiator.Order) *condorsim.Result {
+				c := link(t, policy, nil)
+				c.Order = o
+				return estimated(t, t, crowd(t, true), c, estimate.Settings{All: "learned"}, nil)
+			}
+			named, err := backfill.OrderNamed(name)
+			require.NoError(t, err)
+			always := negotiator.OrderBy(func(j *backfill.Job, at backfill.Moment) (float64, backfill.Moves) {
+				key, _ := named(j, at)
+				return key, backfill.Moves{WithTime: true, WithCapacity: true}
+			})
+			require.Equal(t, starts(run(always)), starts(run(order)), "%s, %s", policy, name)
+		}
+	}
+}
+
 // outliving lists what cycles are told of runs beyond their estimates.
 type outliving struct{ runs []string }
 

@@ -212,7 +212,7 @@ func (n *Negotiator) addSlotEvents(round *backfill.Round, d *Delta) {
 }
 
 // addArrival adds an event with the whole job. A job that is here only for new run times gets no
-// event if they are the same as before.
+// event if it is planned with the same as before: at most its place in the queue's order changes.
 func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 	if a.predict {
 		n.predictions.predict(a.job)
@@ -237,6 +237,7 @@ func (n *Negotiator) addArrival(round *backfill.Round, a *arrival) {
 		if !yields && e.Job.Estimate == before.Estimate && e.Job.Running == before.Running && e.Job.Limit == before.Limit &&
 			e.Job.Correction == before.Correction &&
 			slices.Equal(e.Job.Takes, before.Takes) && slices.Equal(e.Job.Request, before.Request) {
+			round.Reordered = append(round.Reordered, before.ID)
 			return
 		}
 		if n.predictions.replanned != nil {
